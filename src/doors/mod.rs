@@ -1,0 +1,3 @@
+//! doors.
+
+pub mod config;

@@ -1,0 +1,8 @@
+//! a2ad: one small binary that turns the agent programs of a machine into agents that anyone can dial over A2A.
+
+pub mod config;
+pub mod doors;
+pub mod model;
+pub mod node;
+pub mod runtime;
+pub mod store;

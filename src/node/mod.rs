@@ -1,0 +1,3 @@
+//! node.
+
+pub mod config;

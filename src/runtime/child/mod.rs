@@ -1,0 +1,1 @@
+//! Child processes: the one place where a program is started and ended.
