@@ -2,7 +2,9 @@
 
 pub mod config;
 pub mod doors;
+pub mod lifecycle;
 pub mod model;
 pub mod node;
 pub mod runtime;
 pub mod store;
+pub mod wire;

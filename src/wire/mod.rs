@@ -1,0 +1,1 @@
+//! Codecs: pure, no I/O.
