@@ -11,6 +11,7 @@ mod ids;
 mod json;
 mod message;
 mod operation;
+pub mod ops;
 mod part;
 mod progress;
 pub mod proto;
