@@ -87,7 +87,9 @@ impl Leaf for Text {
 impl Leaf for bool {
     const SHAPE: Shape = Shape::Bool;
     fn read(value: &Value) -> Result<Self, Bad> {
-        value.as_bool().ok_or_else(|| Bad::hint(format!("{} is not true or false", a(value)), "write true or false"))
+        value
+            .as_bool()
+            .ok_or_else(|| Bad::hint(format!("{} is not true or false", a(value)), "write true or false"))
     }
 }
 
@@ -187,7 +189,8 @@ impl Leaf for Mode {
 
 pub(super) fn list(value: &Value) -> Result<&Vec<Value>, Bad> {
     value.as_array().ok_or_else(|| {
-        let hint = if matches!(value, Value::Table(_)) { "[{ … }]".to_owned() } else { format!("[{value}]") };
+        let hint =
+            if matches!(value, Value::Table(_)) { "[{ … }]".to_owned() } else { format!("[{value}]") };
         Bad::hint(format!("{} is not a list", a(value)), format!("write {hint}"))
     })
 }
@@ -215,7 +218,11 @@ impl Leaf for OneOrMore {
 impl Leaf for run::Guard {
     const SHAPE: Shape = Shape::Either;
     fn read(value: &Value) -> Result<Self, Bad> {
-        if value.as_str() == Some("off") { Ok(Self::Off) } else { OneOrMore::read(value).map(|paths| Self::Also(paths.0)) }
+        if value.as_str() == Some("off") {
+            Ok(Self::Off)
+        } else {
+            OneOrMore::read(value).map(|paths| Self::Also(paths.0))
+        }
     }
 }
 
@@ -402,16 +409,15 @@ impl Word for run::PromptMode {
         &[("stdin", Self::Stdin), ("none", Self::None), ("file", Self::File)];
 }
 
-/// A key that has one word, or a few that only later versions tell apart.
-#[derive(Clone, Copy)]
-pub(super) struct Known;
-
 /// `[runtimes.X] output`.
-#[derive(Clone, Copy)]
-pub(super) struct Output;
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    Text,
+    Lines,
+}
 
 impl Word for Output {
-    const WORDS: &'static [(&'static str, Self)] = &[("text", Self), ("lines", Self)];
+    const WORDS: &'static [(&'static str, Self)] = &[("text", Self::Text), ("lines", Self::Lines)];
 }
 
 /// `[runtimes.X] cancel`.
@@ -423,7 +429,10 @@ impl Word for CancelBy {
 }
 
 /// `store.url`.
-impl Word for Known {
+#[derive(Clone, Copy)]
+pub(super) struct StoreUrl;
+
+impl Word for StoreUrl {
     const WORDS: &'static [(&'static str, Self)] = &[("sqlite", Self)];
 }
 

@@ -24,7 +24,9 @@ mod tests {
     #[test]
     fn a_slip_of_the_finger_is_understood() {
         let known = ["listen", "public_url", "drain_timeout"];
-        for (slip, meant) in [("lsiten", "listen"), ("publicurl", "public_url"), ("Drain-Timeout", "drain_timeout")] {
+        for (slip, meant) in
+            [("lsiten", "listen"), ("publicurl", "public_url"), ("Drain-Timeout", "drain_timeout")]
+        {
             assert_eq!(nearest(slip, known.into_iter()), Some(meant));
         }
         assert_eq!(nearest("workspace", known.into_iter()), None);

@@ -23,7 +23,8 @@ impl Bad {
 }
 
 const TIMES: &[(&str, u64)] = &[("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
-const SIZES: &[(&str, u64)] = &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
+const SIZES: &[(&str, u64)] =
+    &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 
 /// A duration: a whole number and one of `ms s m h d`; `0` is zero.
 ///
@@ -58,8 +59,7 @@ pub fn size(text: &str) -> Result<u64, Bad> {
         "t" | "tb" | "tib" => Some("TiB"),
         _ => None,
     };
-    measure(number, unit, SIZES)
-        .ok_or_else(|| wrong(text, number, like, "a size such as 64KiB or 8MiB"))
+    measure(number, unit, SIZES).ok_or_else(|| wrong(text, number, like, "a size such as 64KiB or 8MiB"))
 }
 
 fn split(text: &str) -> (&str, &str) {
@@ -113,7 +113,9 @@ mod tests {
         assert_eq!(size("8MiB").unwrap(), 8 << 20);
         assert_eq!(size("512B").unwrap(), 512);
         assert_eq!(size("0").unwrap(), 0);
-        for (text, hint) in [("8M", "8MiB"), ("8MB", "8MiB"), ("8mib", "8MiB"), ("64k", "64KiB"), ("100", "100B")] {
+        for (text, hint) in
+            [("8M", "8MiB"), ("8MB", "8MiB"), ("8mib", "8MiB"), ("64k", "64KiB"), ("100", "100B")]
+        {
             assert_eq!(size(text).unwrap_err().hint.unwrap(), format!("write `{hint}`"));
         }
         for text in ["", "MiB", "-1KiB", "1.5GiB", "99999999999TiB"] {
@@ -123,6 +125,9 @@ mod tests {
 
     #[test]
     fn a_refusal_reads_as_one_line() {
-        assert_eq!(size("8M").unwrap_err().to_string(), "`8M` is not a size such as 64KiB or 8MiB; write `8MiB`");
+        assert_eq!(
+            size("8M").unwrap_err().to_string(),
+            "`8M` is not a size such as 64KiB or 8MiB; write `8MiB`"
+        );
     }
 }
