@@ -23,7 +23,8 @@ pub fn make() -> Result<String, String> {
     while secret.len() < PREFIX.len() + RANDOM {
         getrandom::fill(&mut pool).map_err(|error| format!("the system gives no randomness: {error}"))?;
         // 248 is the largest multiple of 62 in a byte: above it letters would not be equally likely.
-        let letters = pool.iter().filter(|byte| **byte < 248).map(|byte| char::from(LETTERS[usize::from(*byte) % 62]));
+        let letters =
+            pool.iter().filter(|byte| **byte < 248).map(|byte| char::from(LETTERS[usize::from(*byte) % 62]));
         let left = PREFIX.len() + RANDOM - secret.len();
         secret.extend(letters.take(left));
     }

@@ -18,9 +18,7 @@ use super::{
 };
 use crate::{
     lifecycle::{Author, Command, Fact},
-    model::{
-        AgentName, FailureClass, Fault, Message, Metadata, Outcome, Progress, Seq, TaskId, TaskState,
-    },
+    model::{AgentName, FailureClass, Fault, Message, Metadata, Outcome, Progress, Seq, TaskId, TaskState},
     runtime::{Job, Prompt, Reason},
     store::{Row, SessionRow},
 };
@@ -153,7 +151,9 @@ impl Actor {
     }
 
     fn idle(&self) -> bool {
-        self.turn.is_none() && self.waiting.is_empty() && (self.permit.is_none() || self.book.row.state.is_terminal())
+        self.turn.is_none()
+            && self.waiting.is_empty()
+            && (self.permit.is_none() || self.book.row.state.is_terminal())
     }
 
     async fn receive(&mut self, envelope: Envelope) {
@@ -170,12 +170,12 @@ impl Actor {
                     self.end_run();
                 }
             }
-            Envelope::Shutdown => {
-                match &mut self.turn {
-                    Some(turn) if !turn.suspended => turn.ask(Reason::Shutdown, self.node.grace(&self.book.row.agent)),
-                    Some(_) | None => self.end_run(),
+            Envelope::Shutdown => match &mut self.turn {
+                Some(turn) if !turn.suspended => {
+                    turn.ask(Reason::Shutdown, self.node.grace(&self.book.row.agent))
                 }
-            }
+                Some(_) | None => self.end_run(),
+            },
         }
     }
 
@@ -409,6 +409,7 @@ impl Actor {
 
     /// What the end of a run means, given who asked for it and what was not read.
     fn conclude(&mut self, outcome: Outcome, commands: &mut Vec<Command>) -> Next {
+        let resumes = self.resumes();
         let Some(turn) = &mut self.turn else { return Next::Ends };
         self.unread.extend(turn.unread());
         let asked = turn.asked();
@@ -422,7 +423,7 @@ impl Actor {
             // It went away before it could read what was handed to it: a new run does (J-20).
             (Outcome::Failed { .. }, None) if gone && !self.unread.is_empty() => return Next::Again,
             (Outcome::Canceled, Some(Reason::Caller)) => commands.push(Command::Cancel { message: None }),
-            (Outcome::Canceled, Some(Reason::Shutdown)) if self.resumes() => return Next::Leaves,
+            (Outcome::Canceled, Some(Reason::Shutdown)) if resumes => return Next::Leaves,
             (Outcome::Canceled, Some(Reason::Shutdown)) => commands.push(Command::Abandon {
                 why: "interrupted by shutdown".into(),
                 class: FailureClass::Interrupted,
@@ -514,7 +515,8 @@ impl Actor {
         let ended = self.book.row.state.is_terminal();
         for answer in self.waiting.drain(..) {
             let id = self.book.row.id.clone();
-            let _ = answer.send(if ended { Ok(()) } else { Err(super::incident(&format!("{id} did not end"))) });
+            let _ =
+                answer.send(if ended { Ok(()) } else { Err(super::incident(&format!("{id} did not end"))) });
         }
     }
 
@@ -532,7 +534,8 @@ impl Actor {
     }
 
     fn resumes(&self) -> bool {
-        self.served().is_ok_and(|served| served.config.on_restart == crate::runtime::config::OnRestart::Resume)
+        self.served()
+            .is_ok_and(|served| served.config.on_restart == crate::runtime::config::OnRestart::Resume)
     }
 
     fn served(&self) -> Result<Arc<Served>, AgentName> {
@@ -542,7 +545,12 @@ impl Actor {
 
     fn session_row(&self, session: String) -> SessionRow {
         let row = &self.book.row;
-        SessionRow { agent: row.agent.clone(), principal: row.scope.clone(), context: row.context.clone(), session }
+        SessionRow {
+            agent: row.agent.clone(),
+            principal: row.scope.clone(),
+            context: row.context.clone(),
+            session,
+        }
     }
 }
 

@@ -42,9 +42,9 @@ impl Desk {
         }
     }
 
-    /// All tasks that have a live actor.
-    pub(super) fn all(&self) -> Vec<TaskId> {
-        self.lock().keys().cloned().collect()
+    /// Whether any actor lives.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.lock().is_empty()
     }
 
     /// Whether an actor lives.
@@ -106,7 +106,9 @@ impl Inner {
     async fn bury(&self, id: &TaskId, why: &str) {
         if let Ok(Some((mut book, _))) = Book::claim(&self.store, id).await {
             let command = Command::Abandon { why: why.into(), class: FailureClass::Interrupted };
-            if let Err(fault) = book.step(&super::node_itself(), vec![command], Vec::new(), Patience::Minute).await {
+            if let Err(fault) =
+                book.step(&super::node_itself(), vec![command], Vec::new(), Patience::Minute).await
+            {
                 tracing::error!(task = %id, %fault, "the failure could not be written");
             }
         }

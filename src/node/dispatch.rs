@@ -152,7 +152,10 @@ impl Dispatch {
     /// Runs now, waits, or is refused.
     pub(super) fn admit(&self, needs: Needs) -> Admission {
         let mut state = self.lock();
-        if !state.paused && !state.queue.conversations.contains_key(&needs.conversation()) && state.fits(&needs) {
+        if !state.paused
+            && !state.queue.conversations.contains_key(&needs.conversation())
+            && state.fits(&needs)
+        {
             return Admission::Run(self.take(&mut state, needs));
         }
         let waiting = state.queue.lines.get(&needs.principal).map_or(0, VecDeque::len);
@@ -229,7 +232,8 @@ impl Dispatch {
     /// Turns of an agent that run, and that wait.
     pub(super) fn counts_of(&self, agent: &AgentName) -> (usize, usize) {
         let state = self.lock();
-        let queued = state.queue.lines.values().flatten().filter(|waiting| waiting.needs.agent == *agent).count();
+        let queued =
+            state.queue.lines.values().flatten().filter(|waiting| waiting.needs.agent == *agent).count();
         (state.by_agent.get(agent).copied().unwrap_or(0), queued)
     }
 
@@ -450,7 +454,8 @@ mod tests {
     #[test]
     fn ur_45_turns_of_one_context_wait_for_each_other_and_others_run() {
         let (dispatch, mut asked) = Dispatch::new(Limits::default());
-        let many = |task: &str, context: &str| Needs { concurrency: None, ..needs(task, "a", "ann", context) };
+        let many =
+            |task: &str, context: &str| Needs { concurrency: None, ..needs(task, "a", "ann", context) };
         let first = run(&dispatch, many("1", "c"));
         queue(&dispatch, many("2", "c"));
         queue(&dispatch, many("3", "c"));
@@ -466,7 +471,10 @@ mod tests {
     #[test]
     fn turns_that_write_in_one_workspace_run_one_at_a_time() {
         let (dispatch, mut asked) = Dispatch::new(Limits::default());
-        let writes = |task: &str, agent: &str| Needs { workspace: Some("/w".into()), ..needs(task, agent, "ann", task) };
+        let writes = |task: &str, agent: &str| Needs {
+            workspace: Some("/w".into()),
+            ..needs(task, agent, "ann", task)
+        };
         let first = run(&dispatch, writes("1", "a"));
         queue(&dispatch, writes("2", "b"));
         drop(first);
@@ -489,13 +497,20 @@ mod tests {
 
     #[test]
     fn limits_queue_and_then_refuse() {
-        let limits = Limits { running: Some(1), queued: Some(2), queued_per_principal: Some(1), ..Limits::default() };
+        let limits =
+            Limits { running: Some(1), queued: Some(2), queued_per_principal: Some(1), ..Limits::default() };
         let (dispatch, _asked) = Dispatch::new(limits);
         let _permit = run(&dispatch, needs("1", "a", "ann", "1"));
         queue(&dispatch, needs("2", "b", "ann", "2"));
-        assert!(matches!(dispatch.admit(needs("3", "b", "ann", "3")), Admission::Full("limits.queued_per_principal")));
+        assert!(matches!(
+            dispatch.admit(needs("3", "b", "ann", "3")),
+            Admission::Full("limits.queued_per_principal")
+        ));
         queue(&dispatch, needs("4", "b", "bob", "4"));
-        assert!(matches!(dispatch.admit(needs("5", "b", "eve", "5")), Admission::Full("limits.queued_tasks")));
+        assert!(matches!(
+            dispatch.admit(needs("5", "b", "eve", "5")),
+            Admission::Full("limits.queued_tasks")
+        ));
     }
 
     #[test]

@@ -35,12 +35,14 @@ use self::{
     turn::Output,
 };
 pub use self::{
-    principals::{Credential, FileToken, Known},
+    principals::{Credential, FileToken, Known, make_token},
     status::{Health, Nature, exposed},
 };
 use crate::{
     lifecycle::Author,
-    model::{AgentName, Caller, Fault, Message, Operation, PrincipalId, Seq, Task, TaskId, Update},
+    model::{
+        AgentName, Caller, ContextId, Fault, Message, Operation, PrincipalId, Seq, Task, TaskId, Update,
+    },
     runtime::{child::Custody, config::RuntimeKind},
     store::{Error, Store, TaskRow},
 };
@@ -185,9 +187,9 @@ impl Node {
             | Operation::GetPush(_)
             | Operation::ListPush(_)
             | Operation::DeletePush(_) => Err(Fault::PushNotSupported),
-            Operation::GetCard(_) => {
-                Err(Fault::Unsupported("this agent has no extended card; its public card says all there is".into()))
-            }
+            Operation::GetCard(_) => Err(Fault::Unsupported(
+                "this agent has no extended card; its public card says all there is".into(),
+            )),
         }
     }
 
@@ -225,6 +227,30 @@ impl Node {
         self.0.desk.shut();
     }
 
+    /// Waits until no task is live any more.
+    pub async fn empty(&self) {
+        let mut ticks = tokio::time::interval(Duration::from_millis(20));
+        while self.0.desk.is_busy() {
+            ticks.tick().await;
+        }
+    }
+
+    /// Deletes a task that has ended (O-71).
+    ///
+    /// # Errors
+    /// `TaskNotFound`, or that it has not ended.
+    pub async fn delete_task(&self, caller: &Caller, id: &TaskId) -> Result<(), Fault> {
+        self.0.delete_task(caller, id).await
+    }
+
+    /// Deletes a context's tasks and what its agents remember of it; gives how many tasks there were.
+    ///
+    /// # Errors
+    /// One of its tasks has not ended.
+    pub async fn delete_context(&self, caller: &Caller, context: &ContextId) -> Result<u64, Fault> {
+        self.0.delete_context(caller, context).await
+    }
+
     /// Ends the node's own work. The last call.
     pub fn stop(&self) {
         self.0.stopped.cancel();
@@ -249,7 +275,8 @@ impl Inner {
     /// The row of a task that a caller may do this with.
     fn row(&self, call: &Call, id: &TaskId, act: Act) -> Result<TaskRow, Fault> {
         let row = self.store.task(id).map_err(fault_of)?;
-        row.filter(|row| may(&call.caller, &call.agent, row, act)).ok_or_else(|| Fault::TaskNotFound(id.clone()))
+        row.filter(|row| may(&call.caller, &call.agent, row, act))
+            .ok_or_else(|| Fault::TaskNotFound(id.clone()))
     }
 
     /// The row of a task of which the caller is known to be allowed everything.

@@ -1,12 +1,8 @@
 //! Who holds which credential: the local admin token, tokens of the configuration, tokens of the store.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use arc_swap::ArcSwap;
-use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
 use super::{Inner, Node, fault_of};
@@ -31,8 +27,8 @@ pub struct FileToken {
     pub hash: Hash,
     /// What it may do.
     pub role: CallerRole,
-    /// Agents it covers; `None`: all.
-    pub agents: Option<Vec<AgentName>>,
+    /// Agents it covers.
+    pub agents: Agents,
     /// Where it stands, as `a2ad.toml:12`.
     pub source: String,
 }
@@ -61,8 +57,6 @@ pub struct Known {
 pub(super) struct Principals {
     local: Hash,
     file: ArcSwap<HashMap<Hash, FileToken>>,
-    /// When tokens of the store were used last, until it is written down.
-    used: Mutex<HashMap<Hash, Timestamp>>,
     /// Grows with every change, so that open streams look again.
     changes: watch::Sender<u64>,
 }
@@ -72,7 +66,6 @@ impl Principals {
         Self {
             local: secret::hash(local),
             file: ArcSwap::from_pointee(by_hash(tokens)),
-            used: Mutex::default(),
             changes: watch::Sender::new(0),
         }
     }
@@ -86,16 +79,6 @@ impl Principals {
     fn changed(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
-
-    /// Writes down when tokens were used.
-    pub(super) async fn flush(&self, store: &Store) {
-        let used = std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner));
-        for (hash, at) in used {
-            if let Err(error) = store.token_used(&hash, at).await {
-                tracing::debug!(%error, "a token's last use could not be written");
-            }
-        }
-    }
 }
 
 fn by_hash(tokens: Vec<FileToken>) -> HashMap<Hash, FileToken> {
@@ -107,7 +90,7 @@ impl Node {
     /// connection may use the local admin token (O-1).
     #[must_use]
     pub fn identify(&self, secret: &str, local: bool) -> Option<Known> {
-        let hash: Hash = Sha256::digest(secret.as_bytes()).into();
+        let hash = secret::hash(secret);
         let caller = self.0.caller(&hash, local)?;
         Some(Known { caller, credential: Credential(Some(hash)) })
     }
@@ -174,12 +157,15 @@ impl Node {
         }
         let secrets = self.0.store.token_revoke(name, self.0.store.now()).await.map_err(fault_of)?;
         if secrets == 0 {
-            return Err(Fault::invalid("name", format!("there is no valid token {name}; see `a2ad token list`")));
+            return Err(Fault::invalid(
+                "name",
+                format!("there is no valid token {name}; see `a2ad token list`"),
+            ));
         }
         self.0.principals.changed();
         let scope = PrincipalId::token(name);
         let canceled = self.0.end_all_of(&scope, cancel).await;
-        Ok(Revoked { secrets, canceled })
+        Ok(Revoked { secrets: secrets as u64, canceled })
     }
 }
 
@@ -197,15 +183,15 @@ impl Inner {
             });
         }
         if let Some(token) = self.principals.file.load().get(hash) {
-            return Some(bearer(&token.name, token.role, token.agents.as_deref()));
+            return Some(bearer(&token.name, token.role, token.agents.clone()));
         }
         let token = self.store.token(hash).ok().flatten()?;
         let now = self.store.now();
         if token.revoked_at.is_some() || token.expires_at.is_some_and(|expires| expires <= now) {
             return None;
         }
-        self.principals.used.lock().unwrap_or_else(PoisonError::into_inner).insert(*hash, now);
-        Some(bearer(&token.name, token.role, token.agents.as_deref()))
+        self.store.token_used(hash, now);
+        Some(bearer(&token.name, token.role, token.agents.clone()))
     }
 
     /// Waiting tasks of a principal are rejected; with `cancel` its running ones end too. Gives how many ended.
@@ -219,19 +205,20 @@ impl Inner {
             if !waits && !cancel {
                 continue;
             }
-            let asked = self.ask(id, |answer| super::actor::Envelope::Cancel { by: by.clone(), answer }).await;
+            let asked =
+                self.ask(id, |answer| super::actor::Envelope::Cancel { by: by.clone(), answer }).await;
             ended += u64::from(asked.is_ok() && !waits);
         }
         ended
     }
 }
 
-fn bearer(name: &str, role: CallerRole, agents: Option<&[AgentName]>) -> Caller {
+fn bearer(name: &str, role: CallerRole, agents: Agents) -> Caller {
     Caller {
         principal: PrincipalId::token(name),
         kind: if role == CallerRole::Peer { Kind::Peer } else { Kind::Person },
         role,
-        may_call: agents.map_or(Agents::All, |agents| Agents::These(Arc::from(agents))),
+        may_call: agents,
         run: None,
         via: Via::Bearer,
     }
@@ -255,16 +242,18 @@ pub async fn make_token(store: &Store, new: NewToken, now: Timestamp) -> Result<
         return Err(Fault::invalid("name", why));
     }
     if !valid && !under.is_empty() && !new.reuse {
-        let why = format!("{} was revoked and stays reserved; `--reuse` takes it again with all it owns", new.name);
+        let why =
+            format!("{} was revoked and stays reserved; `--reuse` takes it again with all it owns", new.name);
         return Err(Fault::invalid("name", why));
     }
     let agents = new
         .agents
-        .map(|names| names.iter().map(|name| name.parse()).collect::<Result<Vec<AgentName>, _>>())
+        .map(|names| names.iter().map(|name| name.parse()).collect::<Result<Arc<[AgentName]>, _>>())
         .transpose()
-        .map_err(|error| Fault::invalid("agents", error.to_string()))?;
-    let owned = store.owned(&PrincipalId::token(&new.name)).await.map_err(fault_of)?;
-    let notes = shared_with(&store.tokens().map_err(fault_of)?, &new.name, agents.as_deref());
+        .map_err(|error| Fault::invalid("agents", error.to_string()))?
+        .map_or(Agents::All, Agents::These);
+    let owned = store.owned(&PrincipalId::token(&new.name)).map_err(fault_of)?;
+    let notes = shared_with(&store.tokens().map_err(fault_of)?, &new.name, &agents);
     let secret = secret::make().map_err(|error| super::incident(&error))?;
     let row = TokenRow {
         hash: secret::hash(&secret),
@@ -282,14 +271,14 @@ pub async fn make_token(store: &Store, new: NewToken, now: Timestamp) -> Result<
 }
 
 /// What the API keeps apart, the disk may not: said when a second principal gets an agent (O-13).
-fn shared_with(tokens: &[TokenRow], name: &str, agents: Option<&[AgentName]>) -> Vec<String> {
-    let overlap = |other: Option<&[AgentName]>| match (agents, other) {
-        (Some(mine), Some(theirs)) => mine.iter().any(|agent| theirs.contains(agent)),
-        _ => true,
+fn shared_with(tokens: &[TokenRow], name: &str, agents: &Agents) -> Vec<String> {
+    let overlap = |other: &Agents| match (agents, other) {
+        (Agents::These(mine), theirs) => mine.iter().any(|agent| theirs.holds(agent)),
+        (Agents::All, _) => true,
     };
     let mut others: Vec<&str> = tokens
         .iter()
-        .filter(|token| token.name != name && token.revoked_at.is_none() && overlap(token.agents.as_deref()))
+        .filter(|token| token.name != name && token.revoked_at.is_none() && overlap(&token.agents))
         .map(|token| token.name.as_str())
         .collect();
     others.sort_unstable();
@@ -303,12 +292,19 @@ fn shared_with(tokens: &[TokenRow], name: &str, agents: Option<&[AgentName]>) ->
     )]
 }
 
+fn names(agents: &Agents) -> Option<Vec<String>> {
+    match agents {
+        Agents::All => None,
+        Agents::These(names) => Some(names.iter().map(ToString::to_string).collect()),
+    }
+}
+
 fn stored_info(token: TokenRow) -> TokenInfo {
     TokenInfo {
         name: token.name,
         shown: token.shown,
         role: token.role,
-        agents: token.agents.map(|agents| agents.iter().map(ToString::to_string).collect()),
+        agents: names(&token.agents),
         made_at: Some(token.made_at),
         expires_at: token.expires_at,
         used_at: token.used_at,
@@ -322,7 +318,7 @@ fn file_info(token: &FileToken) -> TokenInfo {
         name: token.name.clone(),
         shown: String::new(),
         role: token.role,
-        agents: token.agents.as_ref().map(|agents| agents.iter().map(ToString::to_string).collect()),
+        agents: names(&token.agents),
         made_at: None,
         expires_at: None,
         used_at: None,

@@ -18,7 +18,7 @@ use crate::{
 pub(super) const AGAIN: &str = "the node restarted; the turn runs again";
 
 /// How often old tasks are looked for.
-const EVERY: Duration = Duration::from_secs(60);
+const EVERY: Duration = Duration::from_secs(300);
 
 impl Inner {
     /// Brings every unfinished task into a truthful state. Called once, before the doors open.
@@ -39,19 +39,21 @@ impl Inner {
         let Some((mut book, events)) = Book::claim(&self.store, &row.id).await? else { return Ok(()) };
         let registry = self.registry.load();
         let served = registry.get(row.agent.as_str());
-        let interrupted = || Command::Abandon {
-            why: "interrupted by restart".into(),
-            class: FailureClass::Interrupted,
-        };
+        let interrupted =
+            || Command::Abandon { why: "interrupted by restart".into(), class: FailureClass::Interrupted };
         let command = match (row.state, served) {
             (TaskState::Submitted, None) => {
                 let text = format!("the agent {} is no longer configured", row.agent);
                 Command::Report {
-                    progress: crate::model::Progress::Done(crate::model::Outcome::Rejected(Message::agent(text))),
+                    progress: crate::model::Progress::Done(crate::model::Outcome::Rejected(Message::agent(
+                        text,
+                    ))),
                     tokens: false,
                 }
             }
-            (TaskState::Working, Some(served)) if served.config.on_restart == OnRestart::Resume && row.born => {
+            (TaskState::Working, Some(served))
+                if served.config.on_restart == OnRestart::Resume && row.born =>
+            {
                 Command::Requeue { why: AGAIN.into() }
             }
             (TaskState::Working | TaskState::Submitted, _) => interrupted(),
@@ -85,10 +87,9 @@ impl Inner {
                 _ = ticks.tick() => {}
                 () = self.stopped.cancelled() => return,
             }
-            self.principals.flush(&self.store).await;
             match self.store.expire(self.store.now()).await {
-                Ok(waiting) => {
-                    for id in waiting {
+                Ok(expired) => {
+                    for id in expired.waiting {
                         if let Err(fault) = self.give_up(&id).await {
                             tracing::warn!(task = %id, %fault, "a task that nobody answered could not be ended");
                         }

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     Answer, Call, Inner, Reply,
-    access::{Act, may},
+    access::Act,
     actor::{Envelope, Said},
     agents::Served,
     book::{Book, entries},
@@ -37,7 +37,12 @@ struct Accepted {
 
 impl Inner {
     /// Stores the message, then answers as asked: at once, at the turn's end, or by a stream.
-    pub(super) async fn send(self: &Arc<Self>, call: Call, send: Send, stream: bool) -> Result<Answer, Fault> {
+    pub(super) async fn send(
+        self: &Arc<Self>,
+        call: Call,
+        send: Send,
+        stream: bool,
+    ) -> Result<Answer, Fault> {
         let served = self.served(&call)?;
         check(&served, &send)?;
         let most = send.configuration.history_length;
@@ -139,7 +144,8 @@ impl Inner {
 
     /// Its actor begins the turn.
     fn employ_new(self: &Arc<Self>, row: TaskRow, task: Task, events: &[Event], permit: Permit) {
-        let Some(Fact::Opened { message, modes, metadata, .. }) = events.first().map(|event| &event.fact) else {
+        let Some(Fact::Opened { message, modes, metadata, .. }) = events.first().map(|event| &event.fact)
+        else {
             return;
         };
         let (message, modes, metadata) = (message.clone(), modes.clone(), metadata.clone());
@@ -205,7 +211,8 @@ impl Inner {
         let by_header = sent.key.starts_with("h:");
         let mut stale = Vec::new();
         for earlier in self.store.sent(&sent.principal, &sent.agent, &sent.key).map_err(fault_of)? {
-            let holds = if by_header { now.since(earlier.at) < KEY_HOLDS } else { self.joins(&earlier, now)? };
+            let holds =
+                if by_header { now.since(earlier.at) < KEY_HOLDS } else { self.joins(&earlier, now)? };
             let equal = earlier.digest == sent.digest;
             if holds && equal {
                 return Ok(Earlier::Joins(Accepted::again(earlier)));

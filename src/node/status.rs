@@ -1,11 +1,9 @@
 //! What the operator sees: what runs, what waits and for what, and whether the node is well.
 
 use super::{Node, fault_of, tasks};
-use crate::{
-    model::{
-        Fault, ListTasks, TaskId, TaskState, Timestamp,
-        ops::{AgentStatus, ChildStatus, Drain, Status, Waiting},
-    },
+use crate::model::{
+    Fault, ListTasks, TaskId, TaskState, Timestamp,
+    ops::{AgentStatus, ChildStatus, Drain, Status, Waiting},
 };
 
 /// Whether the node takes work.
@@ -63,8 +61,7 @@ impl Node {
         let (running, queued, paused) = node.dispatch.counts();
         let room = node.store.room();
         let isolation = node.custody.isolation();
-        let waiting = [TaskState::InputRequired, TaskState::AuthRequired];
-        let waiting: u64 = waiting.iter().filter_map(|state| totals.get(state)).sum();
+        let waiting = totals.of(TaskState::InputRequired) + totals.of(TaskState::AuthRequired);
         let mut warnings = Vec::new();
         if isolation.level == crate::runtime::child::Level::None {
             warnings.push(exposed(&isolation.why, &isolation.mend));
@@ -79,12 +76,16 @@ impl Node {
             since: node.since,
             urls: Vec::new(),
             agents: self.agent_statuses(),
-            tasks: totals.iter().map(|(state, count)| (state.as_str().to_owned(), *count)).collect(),
+            tasks: TaskState::ALL
+                .into_iter()
+                .map(|state| (state.as_str().to_owned(), totals.of(state)))
+                .filter(|(_, count)| *count > 0)
+                .collect(),
             running,
             queued,
             waiting: usize::try_from(waiting).unwrap_or(usize::MAX),
             store_bytes: room.bytes,
-            store_free: room.free,
+            store_free: room.free.unwrap_or(0),
             isolation: isolation.level.as_str().into(),
             sandbox: "none".into(),
             custody: CUSTODY.into(),
@@ -164,7 +165,10 @@ impl Node {
             TaskState::InputRequired => lines.push(format!("an answer, since {}", row.status_at)),
             TaskState::AuthRequired => lines.push(format!("a login, since {}", row.status_at)),
             TaskState::Working => {
-                lines.push(format!("its agent {}, which last told something at {}", row.agent, row.updated_at));
+                lines.push(format!(
+                    "its agent {}, which last told something at {}",
+                    row.agent, row.updated_at
+                ));
                 let served = self.agents().get(row.agent.as_str()).cloned();
                 if let Some(limit) = served.and_then(|served| served.config.turn_timeout) {
                     lines.push(format!("at the latest until {} (turn_timeout)", row.status_at.after(limit)));

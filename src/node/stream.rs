@@ -60,12 +60,20 @@ impl Inner {
                 let first = cut(task, history(most), true);
                 Ok(self.tail(&row, place, Until::Question, Some((place, Update::Task(first)))))
             }
-            (_, after) => self.stream(&row, after.filter(|after| (1..=row.seq).contains(after)), most, Until::Question),
+            (_, after) => {
+                self.stream(&row, after.filter(|after| (1..=row.seq).contains(after)), most, Until::Question)
+            }
         }
     }
 
     /// The task as it stood after `from` (now, if not given), then every event after it (P-26).
-    fn stream(&self, row: &TaskRow, from: Option<Seq>, most: Option<i32>, until: Until) -> Result<Updates, Fault> {
+    fn stream(
+        &self,
+        row: &TaskRow,
+        from: Option<Seq>,
+        most: Option<i32>,
+        until: Until,
+    ) -> Result<Updates, Fault> {
         let Some((task, seq)) = fold(&self.store, row, from)? else {
             return Err(Fault::TaskNotFound(row.id.clone()));
         };
@@ -100,7 +108,9 @@ impl Inner {
             let entry = tail.next().await.map_err(fault_of)?;
             let event = event_of(&entry)?;
             match event.fact {
-                Fact::Replied(message) => Ok(stream::once(async move { Ok((event.seq, Update::Message(message))) }).boxed()),
+                Fact::Replied(message) => {
+                    Ok(stream::once(async move { Ok((event.seq, Update::Message(message))) }).boxed())
+                }
                 _ => node.stream(&row, Some(event.seq), None, Until::Question),
             }
         };

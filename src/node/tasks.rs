@@ -5,18 +5,10 @@ use std::sync::Arc;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
-use super::{
-    Call, Inner, Reply, TaskPage,
-    access::Act,
-    actor::Envelope,
-    fault_of,
-    stream::history,
-};
+use super::{Call, Inner, Reply, TaskPage, access::Act, actor::Envelope, fault_of, stream::history};
 use crate::{
     lifecycle::cut,
-    model::{
-        CancelTask, Caller, ContextId, Fault, GetTask, ListTasks, PrincipalId, TaskId, Task, Timestamp,
-    },
+    model::{Caller, CancelTask, ContextId, Fault, GetTask, ListTasks, PrincipalId, Task, TaskId, Timestamp},
     store::{PageQuery, TaskRow},
 };
 
@@ -56,12 +48,18 @@ impl Inner {
         match self.shown(row, most, list.include_artifacts)? {
             Reply::Task(task) => Ok(task),
             Reply::Stored(json) => Ok(cut(super::book::read(&json)?, most, list.include_artifacts)),
-            Reply::Message(_) | Reply::Page(_) | Reply::Updates(_) => Err(super::incident(&"a task is no task")),
+            Reply::Message(_) | Reply::Page(_) | Reply::Updates(_) => {
+                Err(super::incident(&"a task is no task"))
+            }
         }
     }
 
     /// `CancelTask`: answers when the task has ended (P-29).
-    pub(super) async fn cancel_task(self: &Arc<Self>, call: &Call, cancel: &CancelTask) -> Result<Reply, Fault> {
+    pub(super) async fn cancel_task(
+        self: &Arc<Self>,
+        call: &Call,
+        cancel: &CancelTask,
+    ) -> Result<Reply, Fault> {
         let row = self.row(call, &cancel.id, Act::Cancel)?;
         if row.state.is_terminal() {
             return Err(Fault::TaskNotCancelable(row.id));
@@ -79,7 +77,8 @@ impl Inner {
     /// Deletes a task that has ended (O-71).
     pub(super) async fn delete_task(&self, caller: &Caller, id: &TaskId) -> Result<(), Fault> {
         let row = self.store.task(id).map_err(fault_of)?;
-        let Some(row) = row.filter(|row| row.born && (caller.is_admin() || row.scope == caller.principal)) else {
+        let Some(row) = row.filter(|row| row.born && (caller.is_admin() || row.scope == caller.principal))
+        else {
             return Err(Fault::TaskNotFound(id.clone()));
         };
         if !row.state.is_terminal() {
@@ -92,7 +91,8 @@ impl Inner {
     /// Deletes a context: its tasks and the session that its agent keeps. Gives how many tasks went.
     pub(super) async fn delete_context(&self, caller: &Caller, context: &ContextId) -> Result<u64, Fault> {
         let scope = (!caller.is_admin()).then(|| caller.principal.clone());
-        let mut query = PageQuery { scope, context: Some(context.clone()), limit: 100, ..PageQuery::default() };
+        let mut query =
+            PageQuery { scope, context: Some(context.clone()), limit: 100, ..PageQuery::default() };
         let mut rows = Vec::new();
         loop {
             let page = self.store.page(query.clone()).await.map_err(fault_of)?;
@@ -103,20 +103,19 @@ impl Inner {
             }
         }
         if let Some(live) = rows.iter().find(|row| !row.state.is_terminal()) {
-            return Err(Fault::Unsupported(format!("task {} of the context has not ended; cancel it first", live.id)));
+            return Err(Fault::Unsupported(format!(
+                "task {} of the context has not ended; cancel it first",
+                live.id
+            )));
         }
-        for row in &rows {
-            self.store.delete_task(&row.id).await.map_err(fault_of)?;
-            let forget = crate::store::SessionRow {
-                agent: row.agent.clone(),
-                principal: row.scope.clone(),
-                context: context.clone(),
-                session: String::new(),
-            };
-            let rows = vec![crate::store::Row::Session(forget)];
-            self.store.commit(crate::store::Batch { appends: Vec::new(), rows }).await.map_err(fault_of)?;
+        let mut scopes: Vec<&PrincipalId> = rows.iter().map(|row| &row.scope).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        let mut deleted = 0;
+        for scope in scopes {
+            deleted += self.store.delete_context(scope, context).await.map_err(fault_of)?.tasks;
         }
-        Ok(rows.len() as u64)
+        Ok(deleted)
     }
 }
 
@@ -147,7 +146,8 @@ pub(super) fn query(
 
 /// What must stay the same from page to page.
 fn filters(query: &PageQuery) -> [u8; 8] {
-    let text = format!("{:?}{:?}{:?}{:?}{:?}", query.scope, query.agent, query.context, query.state, query.since);
+    let text =
+        format!("{:?}{:?}{:?}{:?}{:?}", query.scope, query.agent, query.context, query.state, query.since);
     let mut short = [0; 8];
     short.copy_from_slice(&Sha256::digest(text)[..8]);
     short
@@ -166,11 +166,20 @@ fn place(token: &str, filters: [u8; 8]) -> Result<(Timestamp, TaskId), Fault> {
     let bytes = URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
     let place = bytes.split_first_chunk::<8>().and_then(|(head, rest)| {
         let (at, id) = rest.split_first_chunk::<8>()?;
-        Some((*head, Timestamp::from_millis(i64::from_be_bytes(*at)), TaskId::from(std::str::from_utf8(id).ok()?)))
+        Some((
+            *head,
+            Timestamp::from_millis(i64::from_be_bytes(*at)),
+            TaskId::from(std::str::from_utf8(id).ok()?),
+        ))
     });
     match place {
         Some((head, at, id)) if head == filters => Ok((at, id)),
-        Some(_) => Err(Fault::invalid("pageToken", "belongs to a list with other filters; keep them from page to page")),
-        None => Err(Fault::invalid("pageToken", "is no token of this node; use nextPageToken of the page before")),
+        Some(_) => Err(Fault::invalid(
+            "pageToken",
+            "belongs to a list with other filters; keep them from page to page",
+        )),
+        None => {
+            Err(Fault::invalid("pageToken", "is no token of this node; use nextPageToken of the page before"))
+        }
     }
 }

@@ -233,7 +233,9 @@ impl Turn {
             Some(metadata)
         };
         match outcome {
-            Outcome::Completed { message, metadata } => Outcome::Completed { message, metadata: mark(metadata) },
+            Outcome::Completed { message, metadata } => {
+                Outcome::Completed { message, metadata: mark(metadata) }
+            }
             Outcome::Failed { message, class, metadata } => {
                 Outcome::Failed { message, class, metadata: mark(metadata) }
             }
@@ -243,7 +245,10 @@ impl Turn {
 
     /// When something is due.
     pub(super) fn alarm(&self) -> Option<Instant> {
-        [self.deadline, self.last_call, self.held.as_ref().map(|(_, until)| *until)].into_iter().flatten().min()
+        [self.deadline, self.last_call, self.held.as_ref().map(|(_, until)| *until)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Does what is due; gives what is to be written.
