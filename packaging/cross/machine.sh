@@ -1,5 +1,6 @@
 # What the scripts of this folder and .ci/run share: where things are kept, how a
 # missing program comes, how progress is told. Sourced, never run.
+# shellcheck shell=bash
 set -euo pipefail
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
