@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt};
 use serde::{Deserialize, Deserializer, de};
 
 /// `null` and absence are the default.
-pub(super) fn unset<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+pub fn unset<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
@@ -27,7 +27,7 @@ pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 /// An `int32` with presence: a number, an integral float or a text; `null` is unset.
-pub(super) fn int32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
+pub fn int32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
     struct Int;
     impl<'de> de::Visitor<'de> for Int {
         type Value = Option<i32>;
