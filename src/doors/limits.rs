@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(collect(&mut body, Some(8), None).await.unwrap(), "12345678");
         let mut body = Full::new(Bytes::from_static(b"123456789"));
         let refusal = collect(&mut body, Some(8), None).await.unwrap_err();
-        assert_eq!(refusal.status, http::StatusCode::PAYLOAD_TOO_LARGE);
+        assert_eq!(refusal.status(), http::StatusCode::PAYLOAD_TOO_LARGE);
     }
 
     #[tokio::test]
@@ -215,7 +215,7 @@ mod tests {
         let never = futures_util::stream::pending::<Result<http_body::Frame<Bytes>, std::convert::Infallible>>();
         let mut body = http_body_util::StreamBody::new(never);
         let refusal = collect(&mut body, None, Some(Duration::from_secs(60))).await.unwrap_err();
-        assert_eq!(refusal.status, http::StatusCode::REQUEST_TIMEOUT);
+        assert_eq!(refusal.status(), http::StatusCode::REQUEST_TIMEOUT);
         discard(&mut body, 10).await;
     }
 }
