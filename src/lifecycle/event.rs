@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     AgentName, Artifact, ArtifactUpdate, Ask, ContextId, FailureClass, Message, Metadata, PrincipalId, Seq,
-    StatusUpdate, Task, TaskId, Timestamp, Update,
+    StatusUpdate, TaskId, TaskState, TaskStatus, Timestamp, Update,
 };
 
 /// Who made an event.
@@ -226,43 +226,80 @@ impl Fact {
         Ok(serde_json::from_slice(bytes)?)
     }
 
-    /// What the world may see of it: `task` is the task after the fact. `None`: nothing.
+    /// The status that the task has with this fact; `None`: the fact leaves the status alone.
     #[must_use]
-    pub fn update(&self, task: &Task) -> Option<Update> {
-        let status = |metadata: Option<&Metadata>| {
-            Some(Update::StatusUpdate(StatusUpdate {
-                task_id: task.id.clone(),
-                context_id: context(task),
-                status: task.status.clone(),
-                metadata: metadata.cloned(),
-            }))
+    pub fn status(&self, at: Timestamp) -> Option<TaskStatus> {
+        let (state, message) = match self {
+            Self::Said(_) | Self::Wrote { .. } => return None,
+            Self::Opened { .. } | Self::Requeued { .. } => (TaskState::Submitted, None),
+            Self::Working(message) => (TaskState::Working, message.as_ref()),
+            Self::Asked { message, .. } => (TaskState::InputRequired, Some(message)),
+            Self::NeedsAuth(message) => (TaskState::AuthRequired, Some(message)),
+            Self::Replied(message) => (TaskState::Completed, Some(message)),
+            Self::Completed { message, .. } => (TaskState::Completed, message.as_ref()),
+            Self::Failed { message, .. } => (TaskState::Failed, Some(message)),
+            Self::Canceled { message } => (TaskState::Canceled, message.as_ref()),
+            Self::Rejected(message) => (TaskState::Rejected, Some(message)),
         };
+        Some(TaskStatus { state, message: message.cloned(), timestamp: Some(at) })
+    }
+
+    /// What the fact tells about the task beside its status.
+    #[must_use]
+    pub fn metadata(&self) -> Option<Metadata> {
         match self {
-            Self::Opened { .. } => Some(Update::Task(task.clone())),
-            Self::Said(_) => None,
-            Self::Working(_)
+            Self::Completed { metadata, .. } => metadata.clone(),
+            Self::Failed { class, metadata, .. } => {
+                let mut metadata = metadata.clone().unwrap_or_default();
+                let mut failure: Metadata =
+                    metadata.get("a2ad/failure").and_then(|json| json.read().ok()).unwrap_or_default();
+                failure.set("class", class);
+                metadata.set("a2ad/failure", &failure);
+                Some(metadata)
+            }
+            Self::Opened { .. }
+            | Self::Said(_)
+            | Self::Working(_)
+            | Self::Wrote { .. }
             | Self::Asked { .. }
             | Self::NeedsAuth(_)
+            | Self::Replied(_)
             | Self::Requeued { .. }
             | Self::Canceled { .. }
-            | Self::Rejected(_) => status(None),
-            Self::Completed { metadata, .. } => status(metadata.as_ref()),
-            // The task's own metadata holds the failure's class beside what the runtime told.
-            Self::Failed { .. } => status(task.metadata.as_ref()),
+            | Self::Rejected(_) => None,
+        }
+    }
+
+    /// What the world may see of it. `None`: nothing, as of what the caller said itself; of `Opened` neither, since
+    /// every stream begins with the task. Needs no task, so that a reader holds none.
+    #[must_use]
+    pub fn update(&self, task: &TaskId, context: &ContextId, at: Timestamp) -> Option<Update> {
+        match self {
+            Self::Opened { .. } | Self::Said(_) => None,
+            Self::Replied(message) => Some(Update::Message(message.clone())),
             Self::Wrote { artifact, append, last, .. } => Some(Update::ArtifactUpdate(ArtifactUpdate {
-                task_id: task.id.clone(),
-                context_id: context(task),
+                task_id: task.clone(),
+                context_id: context.clone(),
                 artifact: artifact.clone(),
                 append: *append,
                 last_chunk: *last,
                 metadata: None,
             })),
-            Self::Replied(message) => Some(Update::Message(message.clone())),
+            Self::Working(_)
+            | Self::Asked { .. }
+            | Self::NeedsAuth(_)
+            | Self::Requeued { .. }
+            | Self::Completed { .. }
+            | Self::Failed { .. }
+            | Self::Canceled { .. }
+            | Self::Rejected(_) => self.status(at).map(|status| {
+                Update::StatusUpdate(StatusUpdate {
+                    task_id: task.clone(),
+                    context_id: context.clone(),
+                    status,
+                    metadata: self.metadata(),
+                })
+            }),
         }
     }
-}
-
-/// The context of a task of ours, which always has one.
-fn context(task: &Task) -> ContextId {
-    task.context_id.clone().unwrap_or_else(|| ContextId::from(""))
 }

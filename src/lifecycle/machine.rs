@@ -190,37 +190,32 @@ pub fn apply(task: Option<Task>, event: &Event) -> Task {
         };
     }
     let mut task = task.unwrap_or_else(|| nameless(event));
-    let mut enter = |state, message: Option<Message>| {
-        keep_question(&mut task);
-        task.status = TaskStatus { state, message, timestamp: Some(event.at) };
-    };
     match &event.fact {
-        Fact::Opened { .. } => {}
         Fact::Said(message) => {
             keep_question(&mut task);
             task.history.push(message.clone());
         }
-        Fact::Working(message) => enter(TaskState::Working, message.clone()),
         Fact::Wrote { artifact, append, joined, .. } => {
             wrote(&mut task.artifacts, artifact, *append, *joined)
         }
-        Fact::Asked { message, .. } => enter(TaskState::InputRequired, Some(message.clone())),
-        Fact::NeedsAuth(message) => enter(TaskState::AuthRequired, Some(message.clone())),
-        Fact::Requeued { .. } => enter(TaskState::Submitted, None),
-        Fact::Replied(message) | Fact::Completed { message: Some(message), metadata: None } => {
-            enter(TaskState::Completed, Some(message.clone()));
+        Fact::Opened { .. }
+        | Fact::Working(_)
+        | Fact::Asked { .. }
+        | Fact::NeedsAuth(_)
+        | Fact::Requeued { .. }
+        | Fact::Replied(_)
+        | Fact::Completed { .. }
+        | Fact::Failed { .. }
+        | Fact::Canceled { .. }
+        | Fact::Rejected(_) => {
+            if let Some(status) = event.fact.status(event.at) {
+                keep_question(&mut task);
+                task.status = status;
+            }
+            if let Some(metadata) = event.fact.metadata() {
+                task.metadata.get_or_insert_default().merge(metadata);
+            }
         }
-        Fact::Completed { message, metadata } => {
-            enter(TaskState::Completed, message.clone());
-            learn(&mut task, metadata.as_ref());
-        }
-        Fact::Failed { message, class, metadata } => {
-            enter(TaskState::Failed, Some(message.clone()));
-            learn(&mut task, metadata.as_ref());
-            classify(&mut task, *class);
-        }
-        Fact::Canceled { message } => enter(TaskState::Canceled, message.clone()),
-        Fact::Rejected(message) => enter(TaskState::Rejected, Some(message.clone())),
     }
     task
 }
@@ -244,22 +239,6 @@ fn keep_question(task: &mut Task) {
     {
         task.history.push(question);
     }
-}
-
-/// Merges what a fact tells about the task.
-fn learn(task: &mut Task, metadata: Option<&Metadata>) {
-    if let Some(metadata) = metadata {
-        task.metadata.get_or_insert_default().merge(metadata.clone());
-    }
-}
-
-/// Writes the class into `a2ad/failure`, beside what the runtime put there.
-fn classify(task: &mut Task, class: FailureClass) {
-    let metadata = task.metadata.get_or_insert_default();
-    let mut failure: Metadata =
-        metadata.get("a2ad/failure").and_then(|json| json.read().ok()).unwrap_or_default();
-    failure.set("class", &class);
-    metadata.set("a2ad/failure", &failure);
 }
 
 /// An artifact that begins, is replaced or grows (A2A-69).

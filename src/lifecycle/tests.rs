@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::{Author, DEFAULT_HISTORY, cut};
 use super::*;
-use crate::model::{ArtifactId, Ask, PrincipalId, Timestamp, Update};
+use crate::model::{ArtifactId, Ask, Metadata, PrincipalId, Timestamp, Update};
 
 fn opened() -> Fact {
     Fact::Opened {
@@ -152,7 +152,9 @@ fn a_failure_says_its_class_beside_what_the_runtime_told() {
     let (event, task) = log.last().unwrap();
     let failure = task.metadata.as_ref().unwrap().get("a2ad/failure").unwrap();
     assert_eq!(failure.get(), r#"{"class":"exit","exitCode":3}"#);
-    let Some(Update::StatusUpdate(update)) = event.fact.update(task) else { panic!("no status") };
+    let Some(Update::StatusUpdate(update)) = event.fact.update(&task.id, &"c".into(), event.at) else {
+        panic!("no status")
+    };
     assert_eq!(update.metadata, task.metadata);
 }
 

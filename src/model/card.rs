@@ -15,7 +15,7 @@ pub struct AgentCard {
     /// What it does.
     pub description: String,
     /// Where it is reached, best first.
-    #[serde(alias = "supported_interfaces")]
+    #[serde(default, alias = "supported_interfaces", deserialize_with = "proto::unset")]
     pub supported_interfaces: Vec<AgentInterface>,
     /// Who provides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,12 +44,13 @@ pub struct AgentCard {
     )]
     pub security_requirements: Vec<SecurityRequirement>,
     /// Media types taken.
-    #[serde(alias = "default_input_modes")]
+    #[serde(default, alias = "default_input_modes", deserialize_with = "proto::unset")]
     pub default_input_modes: Vec<String>,
     /// Media types given.
-    #[serde(alias = "default_output_modes")]
+    #[serde(default, alias = "default_output_modes", deserialize_with = "proto::unset")]
     pub default_output_modes: Vec<String>,
     /// What it can do.
+    #[serde(default, deserialize_with = "proto::unset")]
     pub skills: Vec<AgentSkill>,
     /// JWS signatures of this card.
     #[serde(default, deserialize_with = "proto::unset", skip_serializing_if = "Vec::is_empty")]
@@ -130,6 +131,7 @@ pub struct AgentSkill {
     /// For people and models.
     pub description: String,
     /// At least one.
+    #[serde(default, deserialize_with = "proto::unset")]
     pub tags: Vec<String>,
     /// Prompts that fit.
     #[serde(default, deserialize_with = "proto::unset", skip_serializing_if = "Vec::is_empty")]

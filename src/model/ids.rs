@@ -59,11 +59,10 @@ macro_rules! ids {
         impl<'de> Deserialize<'de> for $name {
             /// An empty string is the ProtoJSON default, so it is "missing" and refused.
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-                if text.is_empty() {
-                    return Err(serde::de::Error::custom("must not be empty"));
-                }
-                Ok(Self(Arc::from(&*text)))
+                Arc::<str>::deserialize(deserializer).and_then(|text| match &*text {
+                    "" => Err(serde::de::Error::custom("must not be empty")),
+                    _ => Ok(Self(text)),
+                })
             }
         }
     )+};

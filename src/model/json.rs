@@ -1,6 +1,10 @@
 //! JSON kept as it came: numbers to the last digit, members in their order (A2A-18).
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::value::RawValue;
@@ -45,9 +49,87 @@ impl fmt::Debug for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
+    /// A key that stands twice is refused at any depth (O-67). Line breaks between tokens become spaces: an event is
+    /// one line, for browsers and for programs that read lines.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(Self)
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        if raw.get().starts_with(['{', '[']) {
+            serde_json::from_str::<NoTwins>(raw.get()).map_err(de::Error::custom)?;
+        }
+        if raw.get().contains(['\n', '\r']) {
+            // Inside a JSON text they stand between tokens only.
+            let line = raw.get().replace(['\n', '\r'], " ");
+            return RawValue::from_string(line).map(Self).map_err(de::Error::custom);
+        }
+        Ok(Self(raw))
     }
+}
+
+/// Any JSON in which no object has a key twice.
+struct NoTwins;
+
+impl<'de> Deserialize<'de> for NoTwins {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+/// A key, borrowed where it has no escapes.
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de> de::Visitor<'de> for NoTwins {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        let mut keys = BTreeSet::new();
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            if keys.contains(&key) {
+                return Err(twice(&key.0));
+            }
+            keys.insert(key);
+            map.next_value::<Self>()?;
+        }
+        Ok(self)
+    }
+}
+
+/// Parsers differ on which of two equal keys counts.
+fn twice<E: de::Error>(key: &str) -> E {
+    E::custom(format_args!("the key `{key}` stands twice"))
 }
 
 /// A `google.protobuf.Struct`: text keys, any values.
@@ -110,7 +192,7 @@ impl<'de> Deserialize<'de> for Metadata {
                 while let Some(key) = map.next_key::<String>()? {
                     let value = map.next_value()?;
                     if members.contains_key(&key) {
-                        return Err(de::Error::custom(format_args!("the key `{key}` stands twice")));
+                        return Err(twice(&key));
                     }
                     members.insert(key, value);
                 }
@@ -136,6 +218,26 @@ mod tests {
     fn a_key_that_stands_twice_is_refused() {
         let error = serde_json::from_str::<Metadata>(r#"{"a":1,"a":2}"#).unwrap_err();
         assert!(error.to_string().contains("stands twice"), "{error}");
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused_at_any_depth() {
+        let read = |text| serde_json::from_str::<Json>(text).map_err(|error| error.to_string());
+        assert!(read(r#"[{"b":{"a":1,"\u0061":2}}]"#).unwrap_err().contains("the key `a` stands twice"));
+        assert!(read(r#"[{"a":{"a":1}},{"a":-1.5e3,"b":[null,true,"a","a"]}]"#).is_ok());
+    }
+
+    #[test]
+    fn a_number_that_no_double_comes_near_is_refused() {
+        let read = |text| serde_json::from_str::<Json>(text).map_err(|error| error.to_string());
+        assert!(read(r#"{"a":1e999}"#).unwrap_err().contains("number out of range"));
+        assert!(read(r#"{"a":-123456789012345678901234567890}"#).is_ok());
+    }
+
+    #[test]
+    fn any_json_is_one_line() {
+        let json: Json = serde_json::from_str("{\n\"a\":\r\n [1,\n2], \"b\": \"c\\nd\"}").unwrap();
+        assert_eq!(json.get(), r#"{ "a":   [1, 2], "b": "c\nd"}"#);
     }
 
     #[test]

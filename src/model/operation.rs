@@ -79,11 +79,12 @@ pub struct Send {
     #[serde(default, deserialize_with = "proto::filled", skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// What is said.
+    #[serde(deserialize_with = "proto::object")]
     pub message: Message,
     /// How to answer.
     #[serde(
         default,
-        deserialize_with = "proto::unset",
+        deserialize_with = "proto::default_object",
         skip_serializing_if = "SendConfiguration::is_default"
     )]
     pub configuration: SendConfiguration,
@@ -105,7 +106,12 @@ pub struct SendConfiguration {
     )]
     pub accepted_output_modes: Vec<String>,
     /// A webhook to register with the task.
-    #[serde(default, alias = "task_push_notification_config", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "task_push_notification_config",
+        deserialize_with = "proto::maybe_object",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub task_push_notification_config: Option<PushConfig>,
     /// Most messages of the history in the answer (A2A-143).
     #[serde(

@@ -2,13 +2,12 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, ser::SerializeMap};
 
 use super::{Json, Metadata, proto};
 
 /// One piece of content with what is said about it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "RawPart")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// The content itself.
     pub content: Content,
@@ -96,10 +95,9 @@ struct RawPart {
     media_type: Option<String>,
 }
 
-impl TryFrom<RawPart> for Part {
-    type Error = &'static str;
-
-    fn try_from(raw: RawPart) -> Result<Self, Self::Error> {
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw: RawPart = proto::object(deserializer)?;
         let mut found = [
             raw.text.map(Content::Text),
             raw.raw.map(Content::Raw),
@@ -108,9 +106,9 @@ impl TryFrom<RawPart> for Part {
         ]
         .into_iter()
         .flatten();
-        let content = found.next().ok_or("needs one of text, raw, url, data")?;
+        let content = found.next().ok_or_else(|| D::Error::custom("needs one of text, raw, url, data"))?;
         if found.next().is_some() {
-            return Err("holds more than one of text, raw, url, data");
+            return Err(D::Error::custom("holds more than one of text, raw, url, data"));
         }
         Ok(Self { content, filename: raw.filename, media_type: raw.media_type, metadata: raw.metadata })
     }

@@ -1,12 +1,49 @@
 //! ProtoJSON's leniency on input (A2A-3): `null` is "unset", integers may be texts or integral floats, enums may be
 //! numbers. What we emit is always the strict form.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, de, de::value::MapAccessDeserializer};
+
+/// A structure written as an object and not as a list of its members, which derived readers take as well.
+pub(super) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct Object<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Object<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+    deserializer.deserialize_map(Object(PhantomData))
+}
+
+/// The same where the structure may be left out.
+pub(super) fn maybe_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    struct Inner<T>(T);
+    impl<'de, T: Deserialize<'de>> Deserialize<'de> for Inner<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            object(deserializer).map(Inner)
+        }
+    }
+    Ok(Option::<Inner<T>>::deserialize(deserializer)?.map(|inner| inner.0))
+}
+
+/// The same where leaving it out is its default.
+pub(super) fn default_object<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    maybe_object(deserializer).map(Option::unwrap_or_default)
+}
 
 /// `null` and absence are the default.
-pub(super) fn unset<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+pub fn unset<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
@@ -27,7 +64,7 @@ pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 /// An `int32` with presence: a number, an integral float or a text; `null` is unset.
-pub(super) fn int32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
+pub fn int32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
     struct Int;
     impl<'de> de::Visitor<'de> for Int {
         type Value = Option<i32>;

@@ -28,7 +28,7 @@ pub struct PushConfig {
     #[serde(default, deserialize_with = "proto::filled", skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// Sent along as `Authorization`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "proto::maybe_object", skip_serializing_if = "Option::is_none")]
     pub authentication: Option<AuthenticationInfo>,
 }
 
