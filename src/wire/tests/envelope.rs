@@ -16,6 +16,15 @@ fn echo(id: &str) -> String {
     String::from_utf8(answer(&owned, b"1").to_vec()).unwrap()
 }
 
+#[test]
+fn a_request_is_read_without_a_copy() {
+    let body = br#"{"jsonrpc":"2.0","id":"a","method":"GetTask","params":{"id":"t"}}"#;
+    let call = read(body).unwrap();
+    assert!(matches!(call.method, std::borrow::Cow::Borrowed(_)));
+    assert!(matches!(call.id, Some(Id::Common(jsonrpsee_types::Id::Str(std::borrow::Cow::Borrowed("a"))))));
+    assert!(body.as_ptr_range().contains(&call.params.unwrap().get().as_ptr()));
+}
+
 fn refused(body: &str) -> (String, i32) {
     let refused = read(body.as_bytes()).unwrap_err();
     let bytes = refusal(&refused.id, &refused.fault, &CONTEXT);

@@ -33,7 +33,7 @@ fn door(body: &[u8]) -> Result<Operation, String> {
     let call = rpc::read(body).map_err(|refused| refuse(&refused.id, &refused.fault))?;
     let id = call.id.unwrap_or(rpc::Id::NULL);
     Dialect::of(["1.0"], [], &call.method)
-        .and_then(|(dialect, method)| dialect.decode_call(method, call.params.as_deref()))
+        .and_then(|(dialect, method)| dialect.decode_call(method, call.params))
         .map_err(|fault| refuse(&id, &fault))
 }
 

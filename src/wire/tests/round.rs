@@ -52,7 +52,7 @@ proptest! {
         let body = envelope::request(7, method, &params);
         let call = envelope::read(&body).unwrap();
         let (dialect, method) = Dialect::of(["1.0"], [], &call.method).unwrap();
-        prop_assert_eq!(dialect.decode_call(method, call.params.as_deref()).unwrap(), operation);
+        prop_assert_eq!(dialect.decode_call(method, call.params).unwrap(), operation);
     }
 
     #[test]
