@@ -81,11 +81,16 @@ impl Tree {
 
     /// Asks all of them to leave. True: they heard it.
     pub(in super::super) fn terminate(&self) -> bool {
-        for member in self.living() {
-            signal(&member, Signal::TERM);
-            // A stopped process would hear it only when it is continued.
-            signal(&member, Signal::CONT);
-        }
+        let mut asked = HashSet::new();
+        let mut ask = |member: &Proc| {
+            if asked.insert(member.pid) {
+                signal(member, Signal::TERM);
+                // A stopped process would hear it only when it is continued.
+                signal(member, Signal::CONT);
+            }
+        };
+        let members = self.members(&mut ask);
+        members.iter().for_each(ask);
         true
     }
 
@@ -93,20 +98,25 @@ impl Tree {
     pub(in super::super) fn kill(&self) -> usize {
         let until = Instant::now() + PATIENCE;
         let mut pause = Duration::from_millis(1);
+        let mut empty = 0;
         loop {
             // Each is killed as the walk meets it, not after the walk: one that forks and exits all the time is
             // somebody else by then.
             let members = self.members(|member| signal(member, Signal::KILL));
             let living = members.iter().filter(|member| member.is_alive());
             let living: Vec<&Proc> = living.inspect(|member| signal(member, Signal::KILL)).collect();
-            if living.is_empty() {
+            empty = if living.is_empty() { empty + 1 } else { 0 };
+            // The last look is one after which nobody was killed.
+            if empty == 2 {
                 return 0;
             }
             if Instant::now() >= until {
                 return living.len();
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
+            if empty == 0 {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(20));
+            }
         }
     }
 
