@@ -320,7 +320,8 @@ impl Custody {
         spawn::spawn(self, order)
     }
 
-    /// The children that are not proven gone, by age, with what the system says of them now.
+    /// The children that are not proven gone, the oldest first, with what the system says of them now. Reads the
+    /// system's table of processes for each: not on a thread that serves others.
     #[must_use]
     pub fn children(&self) -> Vec<ChildStatus> {
         status::of(&self.0.living)

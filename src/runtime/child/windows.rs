@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use process_wrap::tokio::{CommandWrap, CreationFlags, JobObject, KillOnDrop};
 use windows::Win32::System::Threading::{
@@ -59,6 +60,10 @@ pub(super) fn process(pid: u32) -> Option<Process> {
     (pid == std::process::id()).then_some(Process { pid, start: 0 })
 }
 
+pub(super) fn is_init() -> bool {
+    false
+}
+
 /// A child; its job is ended through the process itself.
 pub(super) struct Tree(Process);
 
@@ -94,7 +99,7 @@ impl Tree {
     }
 
     /// The job was ended before; the system ends all of it.
-    pub(super) fn kill(&self) -> usize {
+    pub(super) fn kill(&self, _: Duration) -> usize {
         0
     }
 }

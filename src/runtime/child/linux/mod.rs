@@ -32,8 +32,13 @@ pub(super) fn harden() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     unix::no_core()?;
     let me = std::process::id();
-    ADOPTS_ONLY_OURS.get_or_init(|| me != 1 && !proc::all().any(|found| found.parent == me));
+    ADOPTS_ONLY_OURS.get_or_init(|| !is_init() && !proc::all().any(|found| found.parent == me));
     Ok(rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1))?)
+}
+
+/// Whether the node is the parent of every orphan of its world, as in a container.
+pub(super) fn is_init() -> bool {
+    std::process::id() == 1
 }
 
 fn adopts_only_ours() -> bool {
