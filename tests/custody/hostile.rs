@@ -1,6 +1,7 @@
 //! The child that tries to get at the node. Prints a line `attempt=denied: why` or `attempt=GOT: what` for each way.
 
 #![expect(unsafe_code, reason = "what it tries are system calls")]
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "it attacks files")]
 
 use std::ffi::CString;
@@ -312,9 +313,11 @@ fn enter_node(target: &Target) -> io::Result<String> {
     secret(&target.token())
 }
 
+const NULL: *mut libc::c_void = std::ptr::null_mut();
+
 fn ptrace(pid: i32) -> io::Result<String> {
     // SAFETY: seizing reads and writes no memory of this process.
-    check(unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) })?;
+    check(unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, NULL, NULL) })?;
     Ok("attached".to_owned())
 }
 

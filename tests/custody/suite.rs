@@ -1,6 +1,7 @@
 //! What the hostile child must not get, and what the death of a node must not leave.
 
 #![expect(unsafe_code, reason = "takes namespaces away from itself")]
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "a test that starts itself, and looks at files from outside")]
 
 use std::io::{BufRead, BufReader};
@@ -19,6 +20,7 @@ type Test = (&'static str, fn());
 
 pub(crate) const TESTS: &[Test] = &[
     ("a_hostile_child_gets_nothing_of_the_node", hostile_child),
+    ("a_state_directory_that_a_child_moved_stays_hidden", moved_state),
     ("without_custody_the_same_child_gets_the_secrets", hostile_without_custody),
     ("children_keep_the_power_over_files_that_the_node_has", files_of_others),
     ("ur_13_what_a_killed_node_left_is_ended_by_the_next", left_children),
@@ -119,9 +121,20 @@ impl Place {
     }
 
     fn attack(&self) -> Vec<String> {
-        let path = |name| self.path(name).canonicalize().expect("there").display().to_string();
-        let files = ["inner/state", "inner/config/a2ad.toml", "inner/socket", "work"].map(path);
-        let inode = std::fs::metadata(self.path("inner/state/token")).expect("there").ino().to_string();
+        self.attack_on("inner")
+    }
+
+    fn attack_on(&self, inner: &str) -> Vec<String> {
+        let path = |name: &str| self.path(name).canonicalize().expect("there").display().to_string();
+        let files = [
+            &format!("{inner}/state"),
+            &format!("{inner}/config/a2ad.toml"),
+            &format!("{inner}/socket"),
+            "work",
+        ]
+        .map(path);
+        let inode =
+            std::fs::metadata(self.path(&format!("{inner}/state/token"))).expect("there").ino().to_string();
         ["hostile".to_owned(), std::process::id().to_string()]
             .into_iter()
             .chain(files)
@@ -170,12 +183,30 @@ fn hostile_child() {
     let place = Place::new();
     let _listening = std::os::unix::net::UnixListener::bind(place.path("inner/socket")).expect("bound");
     let custody = place.custody();
+    if isolated(&custody) {
+        gets_nothing(&place, &custody, &place.attack());
+        assert!(!place.path("inner/state/planted").exists());
+    }
+}
+
+/// Above the state directory a child may rename as it likes; the next one must not find it under the new name.
+fn moved_state() {
+    let place = Place::new();
+    let _listening = std::os::unix::net::UnixListener::bind(place.path("inner/socket")).expect("bound");
+    let custody = place.custody();
     if !isolated(&custody) {
         return;
     }
+    std::fs::rename(place.path("inner"), place.path("moved")).expect("moved");
+    std::fs::create_dir_all(place.path("inner/state/runs")).expect("made");
+    let attack = place.attack_on("moved");
+    gets_nothing(&place, &custody, &attack);
+}
+
+fn gets_nothing(place: &Place, custody: &Custody, attack: &[String]) {
     let order = Order {
         program: std::env::current_exe().expect("a path"),
-        args: place.attack().into_iter().map(Into::into).collect(),
+        args: attack.iter().map(Into::into).collect(),
         cwd: place.path("work"),
         ..Order::default()
     };
@@ -194,8 +225,8 @@ fn hostile_child() {
     assert_eq!(names, ATTEMPTS);
     let got: Vec<_> = results.iter().filter(|(_, result)| result.starts_with("GOT")).collect();
     assert!(got.is_empty(), "{got:#?}\n{said}");
-    assert_eq!(std::fs::read_to_string(place.path("inner/state/token")).expect("still there"), SECRET);
-    assert!(!place.path("inner/state/planted").exists());
+    let token = Path::new(&attack[2]).join("token");
+    assert_eq!(std::fs::read_to_string(token).expect("still there"), SECRET);
 }
 
 /// The control: what the attempts are worth.

@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "what happens between fork and exec")]
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use process_wrap::tokio::CommandWrap;
@@ -59,6 +59,19 @@ pub(super) fn world() -> World {
 /// Numbers are not believed after the node's death: when a process began is not told by a public interface.
 pub(super) fn process(pid: u32) -> Option<Process> {
     (pid == std::process::id()).then_some(Process { pid, start: 0 })
+}
+
+/// Files are hidden by nothing here, so none is followed.
+pub(super) struct Pin;
+
+impl Pin {
+    pub(super) fn new(_: &Path) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        None
+    }
 }
 
 pub(super) fn is_init() -> bool {

@@ -1,5 +1,6 @@
 //! Children as the runtimes see them. Linux only where the test says so; programs are `/bin/sh` and what it brings.
 #![cfg(unix)]
+#![expect(clippy::disallowed_methods, reason = "a test that looks at files from outside")]
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -507,7 +508,7 @@ async fn nothing_of_an_order_may_lie_where_no_child_can_look() {
     let inside = state.join("work");
     std::fs::create_dir(&inside).unwrap();
     std::os::unix::fs::symlink(&inside, place.root.path().join("link")).unwrap();
-    for cwd in [inside.clone(), place.root.path().join("link"), state.clone()] {
+    for cwd in [inside.clone(), place.root.path().join("link"), state] {
         let refused = place.custody.spawn(Order { cwd, ..place.order("true") });
         assert!(matches!(refused, Err(Error::Hidden { .. })));
     }

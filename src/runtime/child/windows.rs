@@ -4,13 +4,13 @@
 //! the node and no lease is needed; there is no polite signal for a program without a console window.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use process_wrap::tokio::{CommandWrap, CreationFlags, JobObject, KillOnDrop};
-use windows::Win32::System::Threading::{
+use ::windows::Win32::System::Threading::{
     BELOW_NORMAL_PRIORITY_CLASS, CREATE_NO_WINDOW, IDLE_PRIORITY_CLASS, PROCESS_CREATION_FLAGS,
 };
+use process_wrap::tokio::{CommandWrap, CreationFlags, JobObject, KillOnDrop};
 
 use super::isolation::{Hidden, Isolation, Level};
 use super::lease::{Mark, Process, World};
@@ -58,6 +58,19 @@ pub(super) fn world() -> World {
 /// Numbers are not believed after the node's death: its jobs died with it.
 pub(super) fn process(pid: u32) -> Option<Process> {
     (pid == std::process::id()).then_some(Process { pid, start: 0 })
+}
+
+/// Files are hidden by nothing here, so none is followed.
+pub(super) struct Pin;
+
+impl Pin {
+    pub(super) fn new(_: &Path) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        None
+    }
 }
 
 pub(super) fn is_init() -> bool {
