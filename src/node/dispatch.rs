@@ -312,13 +312,16 @@ impl State {
 
     /// Suspended tasks whose conversation others wait for.
     fn blockers(&self) -> Vec<TaskId> {
-        self.queue
-            .conversations
-            .keys()
-            .filter_map(|conversation| self.held.get(conversation))
+        let waiting = self.queue.lines.values().flatten().map(|waiting| &waiting.needs);
+        let mut blockers: Vec<TaskId> = waiting
+            .filter_map(|needs| {
+                self.held.get(&needs.conversation()).filter(|holder| holder.task != needs.task)
+            })
             .filter(|holder| holder.suspended)
             .map(|holder| holder.task.clone())
-            .collect()
+            .collect();
+        blockers.dedup();
+        blockers
     }
 
     fn begin(&mut self, needs: &Needs) {
