@@ -5,6 +5,15 @@
 
 pub mod child;
 pub mod config;
+mod echo;
+mod exec;
+pub mod kinds;
+mod pen;
+mod talk;
+#[cfg(test)]
+mod testing;
+mod text;
+mod turn;
 
 use std::sync::{
     Arc,

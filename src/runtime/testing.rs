@@ -2,7 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests lay and read scratch files")]
 
-use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -27,16 +26,7 @@ impl Shell {
     pub(super) fn new(script: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("work")).unwrap();
-        let program = dir.path().join("program");
-        // Written under another name first: a file that is open for writing in a forked sibling cannot be run.
-        std::fs::write(dir.path().join("new"), format!("#!/bin/sh\n{script}\n")).unwrap();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = std::fs::Permissions::from_mode(0o755);
-            std::fs::set_permissions(dir.path().join("new"), mode).unwrap();
-        }
-        std::fs::copy(dir.path().join("new"), &program).unwrap();
+        std::fs::write(dir.path().join("program"), script).unwrap();
         Self { dir }
     }
 
@@ -45,8 +35,14 @@ impl Shell {
         std::fs::read_to_string(self.dir.path().join(name)).unwrap_or_default()
     }
 
-    pub(super) fn path(&self) -> &Path {
-        self.dir.path()
+    /// The script as a program of its own. A child writes it: what this process writes, a fork of another test may
+    /// hold open, and such a file cannot be run.
+    pub(super) async fn executable(&self) -> String {
+        let write = "(echo '#!/bin/sh'; cat \"$0\") >\"$0.run\" && chmod 755 \"$0.run\"";
+        let write = |agent: &mut Agent| agent.command.splice(1..1, ["-c".into(), write.into()]).for_each(drop);
+        let mut run = self.start(RuntimeKind::Exec, write, job(Message::user("")));
+        assert!(matches!(outcome(&mut run).await, Outcome::Completed { .. }));
+        self.dir.path().join("program.run").to_str().unwrap().to_owned()
     }
 
     pub(super) fn custody(&self) -> Custody {
@@ -60,8 +56,8 @@ impl Shell {
         .unwrap()
     }
 
-    /// An agent of that kind, with limits that no good test reaches. The interpreter is the program, so that no
-    /// test meets a script that another thread's fork still holds open for writing.
+    /// An agent of that kind, with limits that no good test reaches. The shell is the program: a script of its own
+    /// could not be run while a fork of another test still holds it open for writing.
     pub(super) fn agent(&self, runtime: RuntimeKind) -> Agent {
         let program = self.dir.path().join("program");
         Agent {
@@ -69,7 +65,7 @@ impl Shell {
             runtime,
             description: None,
             workspace: self.dir.path().join("work"),
-            command: vec![program.to_str().unwrap().into()],
+            command: vec!["/bin/sh".into(), program.to_str().unwrap().into()],
             model: None,
             listed: false,
             version: "1".into(),

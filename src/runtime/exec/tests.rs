@@ -78,7 +78,8 @@ async fn binary_output_is_text_with_replacements() {
 
 #[tokio::test]
 async fn two_hundred_megabytes_pass_through_in_small_pieces() {
-    let mut run = start(&Shell::new("head -c 200000000 /dev/zero | tr '\\0' x"), "", |_| {});
+    let shell = Shell::new("head -c 200000000 /dev/zero | tr '\\0' x");
+    let mut run = start(&shell, "", |_| {});
     let (mut bytes, mut ended) = (0, false);
     while let Some(step) = run.progress.recv().await {
         match step {
@@ -123,7 +124,8 @@ async fn ur_06_a_grandchild_that_holds_stdout_does_not_hold_the_answer() {
 
 #[tokio::test]
 async fn silence_longer_than_allowed_is_a_timeout() {
-    let mut run = start(&Shell::new("sleep 600"), "", |agent| agent.idle_timeout = Some(Duration::from_millis(50)));
+    let shell = Shell::new("sleep 600");
+    let mut run = start(&shell, "", |agent| agent.idle_timeout = Some(Duration::from_millis(50)));
     assert!(failure(&outcome(&mut run).await).0.starts_with("Timeout:"));
 }
 
