@@ -13,7 +13,7 @@ use super::child::Custody;
 use super::config::{Agent, Permissions, RuntimeKind};
 use super::echo::Echo;
 use super::exec::Exec;
-//use super::jsonl::Jsonl;
+use super::jsonl::Jsonl;
 use super::turn::Program;
 
 /// Why an agent cannot be served as configured.
@@ -41,7 +41,7 @@ pub fn build(agent: &Agent, custody: &Custody) -> Result<Arc<dyn Runtime>, Error
     Ok(match agent.runtime {
         RuntimeKind::Echo => Arc::new(Echo::new()),
         RuntimeKind::Exec => Arc::new(Exec::new(program())),
-        RuntimeKind::Jsonl => todo!(),
+        RuntimeKind::Jsonl => Arc::new(Jsonl::new(program())),
         RuntimeKind::Claude if agent.permissions == Permissions::All && !agent.accept_risk => {
             return Err(Error::Unconfined(agent.name.clone()));
         }

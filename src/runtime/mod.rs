@@ -7,6 +7,7 @@ pub mod child;
 pub mod config;
 mod echo;
 mod exec;
+mod jsonl;
 pub mod kinds;
 mod pen;
 mod talk;

@@ -35,6 +35,11 @@ impl Shell {
         std::fs::read_to_string(self.dir.path().join(name)).unwrap_or_default()
     }
 
+    /// Where the script lies.
+    pub(super) fn path(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
     /// The script as a program of its own. A child writes it: what this process writes, a fork of another test may
     /// hold open, and such a file cannot be run.
     pub(super) async fn executable(&self) -> String {

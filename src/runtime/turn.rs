@@ -95,6 +95,12 @@ pub(super) fn exited(exit: Exit, tail: &str) -> Outcome {
     failed(FailureClass::Exit, with_tail(format!("the agent's program ended early or badly: {exit}"), tail), &failure)
 }
 
+/// The program closed its stdout, lived on and was ended (J-17).
+pub(super) fn closed(tail: &str) -> Outcome {
+    let text = "the agent's program closed its stdout without ending and was ended";
+    failed(FailureClass::Exit, with_tail(text.to_owned(), tail), &Failure::default())
+}
+
 /// The program said nothing for longer than it may.
 pub(super) fn silent(limit: Duration) -> Outcome {
     let text = format!("the agent's program said nothing for {} s and was ended", limit.as_secs_f32());

@@ -59,6 +59,9 @@ async fn run(program: Program, job: Job, progress: mpsc::Sender<Progress>, _unre
 }
 
 async fn begin(program: &Program, job: &Job) -> Result<Talk, Outcome> {
+    if job.stop.asked().is_some() {
+        return Err(Outcome::Canceled);
+    }
     let prompt = text(&job.prompt.message);
     let mut start = Start {
         task: job.task.to_string(),
