@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use super::Runtime;
 use super::child::Custody;
-//use super::claude::Claude;
+use super::claude::Claude;
 use super::config::{Agent, Permissions, RuntimeKind};
 use super::echo::Echo;
 use super::exec::Exec;
@@ -45,7 +45,7 @@ pub fn build(agent: &Agent, custody: &Custody) -> Result<Arc<dyn Runtime>, Error
         RuntimeKind::Claude if agent.permissions == Permissions::All && !agent.accept_risk => {
             return Err(Error::Unconfined(agent.name.clone()));
         }
-        RuntimeKind::Claude => todo!(),
+        RuntimeKind::Claude => Arc::new(Claude::new(program())),
     })
 }
 

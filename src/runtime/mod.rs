@@ -5,6 +5,7 @@
 
 pub mod child;
 pub mod config;
+mod claude;
 mod echo;
 mod exec;
 mod jsonl;
