@@ -35,6 +35,11 @@ impl Shell {
         std::fs::read_to_string(self.dir.path().join(name)).unwrap_or_default()
     }
 
+    /// Lays a copy of a file beside the script.
+    pub(super) fn lay(&self, name: &str, from: &str) {
+        std::fs::copy(from, self.dir.path().join(name)).unwrap();
+    }
+
     /// Where the script lies.
     pub(super) fn path(&self) -> &std::path::Path {
         self.dir.path()

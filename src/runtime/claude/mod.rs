@@ -12,11 +12,13 @@
 //! | `answer` | the answer out of the stream |
 //! | `session` | the conversation, and what it costs |
 //! | `outcome` | what a `result` means |
-//! | `run` | a run at work |
+//! | `run`, `events` | a run at work, and what each event leads to |
+//! | `busy`, `tool` | who has a conversation; what is told of a tool |
 
 mod answer;
 mod busy;
 mod command;
+mod events;
 mod outcome;
 mod prompt;
 mod run;
