@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 
-use super::{ANSWERS, Job, Profile, Run, Runtime};
+use super::{Job, Profile, Run, Runtime, answers};
 use crate::model::{Artifact, Outcome, Progress};
 
 /// The node itself as an agent.
@@ -33,7 +33,7 @@ impl Runtime for Echo {
             extensions: Vec::new(),
         };
         let (told, progress) = mpsc::channel(2);
-        let (answers, _) = mpsc::channel(ANSWERS);
+        let (answers, _) = answers();
         // Two places, two steps: neither can fail.
         let _ = told.try_send(Progress::Artifact { artifact, append: false, last: true });
         let _ = told.try_send(Progress::Done(Outcome::Completed { message: None, metadata: None }));

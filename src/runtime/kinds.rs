@@ -35,7 +35,7 @@ pub enum Error {
 /// A configuration that no runtime can follow.
 pub fn build(agent: &Agent, custody: &Custody) -> Result<Arc<dyn Runtime>, Error> {
     if agent.runtime != RuntimeKind::Echo && agent.command.is_empty() {
-        return Err(Error::NoCommand(agent.name.clone()));
+        return Err(Error::NoCommand(agent.name.to_string()));
     }
     let program = || Program { agent: Arc::new(agent.clone()), custody: custody.clone() };
     Ok(match agent.runtime {
@@ -43,7 +43,7 @@ pub fn build(agent: &Agent, custody: &Custody) -> Result<Arc<dyn Runtime>, Error
         RuntimeKind::Exec => Arc::new(Exec::new(program())),
         RuntimeKind::Jsonl => Arc::new(Jsonl::new(program())),
         RuntimeKind::Claude if agent.permissions == Permissions::All && !agent.accept_risk => {
-            return Err(Error::Unconfined(agent.name.clone()));
+            return Err(Error::Unconfined(agent.name.to_string()));
         }
         RuntimeKind::Claude => Arc::new(Claude::new(program())),
     })
@@ -72,8 +72,11 @@ impl Readiness {
 /// (UR-2).
 #[derive(Debug, Default)]
 pub struct Looks {
-    versions: Mutex<BTreeMap<PathBuf, (Option<SystemTime>, Result<String, String>)>>,
+    versions: Mutex<BTreeMap<PathBuf, Version>>,
 }
+
+/// What a program said of its version, or why it did not, and of which state of the file that holds.
+type Version = (Option<SystemTime>, Result<String, String>);
 
 impl Looks {
     /// Whether an agent's program is there and answers.
@@ -133,7 +136,8 @@ mod tests {
     #[tokio::test]
     async fn ur_02_a_version_is_asked_once_without_stdin() {
         let shell = Shell::new("cat >/dev/null; echo asked >>$(dirname $0)/asked; echo 2.1.0");
-        let (mut agent, custody, looks) = (shell.agent(RuntimeKind::Claude), shell.custody(), Looks::default());
+        let (mut agent, custody, looks) =
+            (shell.agent(RuntimeKind::Claude), shell.custody(), Looks::default());
         agent.command = vec![shell.executable().await];
         for _ in 0..2 {
             let seen = looks.look(&agent, &custody).await;

@@ -8,8 +8,8 @@ use tokio::time::timeout;
 
 use super::child::{Custody, CustodyConfig};
 use super::config::{
-    Agent, Approve, Capabilities, Files, Guard, Home, Limits, OnRestart, Permissions, ProjectSettings, PromptMode,
-    Replies, RuntimeKind, Sandbox, Sharing,
+    Agent, Approve, Capabilities, Files, Guard, Home, Limits, OnRestart, Permissions, ProjectSettings,
+    PromptMode, Replies, RuntimeKind, Sandbox, Sharing,
 };
 use super::{Job, Prompt, Run, Stop, kinds};
 use crate::model::{Message, Outcome, PrincipalId, Progress, TaskState};
@@ -49,7 +49,8 @@ impl Shell {
     /// hold open, and such a file cannot be run.
     pub(super) async fn executable(&self) -> String {
         let write = "(echo '#!/bin/sh'; cat \"$0\") >\"$0.run\" && chmod 755 \"$0.run\"";
-        let write = |agent: &mut Agent| agent.command.splice(1..1, ["-c".into(), write.into()]).for_each(drop);
+        let write =
+            |agent: &mut Agent| agent.command.splice(1..1, ["-c".into(), write.into()]).for_each(drop);
         let mut run = self.start(RuntimeKind::Exec, write, job(Message::user("")));
         assert!(matches!(outcome(&mut run).await, Outcome::Completed { .. }));
         self.dir.path().join("program.run").to_str().unwrap().to_owned()
@@ -71,7 +72,7 @@ impl Shell {
     pub(super) fn agent(&self, runtime: RuntimeKind) -> Agent {
         let program = self.dir.path().join("program");
         Agent {
-            name: "test".into(),
+            name: "test".parse().unwrap(),
             runtime,
             description: None,
             workspace: self.dir.path().join("work"),

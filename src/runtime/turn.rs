@@ -53,7 +53,9 @@ impl Program {
         match started {
             Ok(Ok(child)) => Ok(child),
             Ok(Err(error)) => Err(cannot_start(&error)),
-            Err(error) => Err(Outcome::failed(FailureClass::Start, format!("the program was not started: {error}"))),
+            Err(error) => {
+                Err(Outcome::failed(FailureClass::Start, format!("the program was not started: {error}")))
+            }
         }
     }
 
@@ -75,7 +77,7 @@ impl Program {
             env_from,
             stdin: start.stdin,
             task: start.task,
-            agent: agent.name.clone(),
+            agent: agent.name.to_string(),
             umask: agent.umask,
             nice: agent.nice,
             temp: start.temp,
@@ -92,7 +94,11 @@ pub(super) fn cannot_start(error: &child::Error) -> Outcome {
 /// The program ended where it should have gone on, or with an error.
 pub(super) fn exited(exit: Exit, tail: &str) -> Outcome {
     let failure = Failure { exit_code: exit.code, ..Failure::default() };
-    failed(FailureClass::Exit, with_tail(format!("the agent's program ended early or badly: {exit}"), tail), &failure)
+    failed(
+        FailureClass::Exit,
+        with_tail(format!("the agent's program ended early or badly: {exit}"), tail),
+        &failure,
+    )
 }
 
 /// The program closed its stdout, lived on and was ended (J-17).

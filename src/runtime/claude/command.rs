@@ -145,7 +145,9 @@ mod tests {
 
     #[test]
     fn ur_22_nothing_of_a_surrounding_session_is_handed_on() {
-        assert!(!KEYS.iter().any(|key| key.starts_with("CLAUDECODE") || key.contains("SESSION") || key.contains("ENTRYPOINT")));
+        assert!(!KEYS.iter().any(|key| key.starts_with("CLAUDECODE")
+            || key.contains("SESSION")
+            || key.contains("ENTRYPOINT")));
     }
 
     #[cfg(unix)]

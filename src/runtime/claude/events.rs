@@ -5,7 +5,7 @@ use super::super::turn::{answer_id, tell};
 use super::answer::Change;
 use super::outcome::{self, Verdict};
 use super::run::{Attending, End, Turn, stopped};
-use super::wire::{self, Block, Content, Delta, Ended, Event, Request, Said, Stream, System};
+use super::wire::{self, Block, Delta, Ended, Event, Request, Said, Stream, System};
 use super::{prompt, tool};
 use crate::model::{Artifact, FailureClass, Message, Metadata, Outcome, Progress};
 
@@ -22,17 +22,15 @@ impl Attending<'_> {
         self.turn.heard = true;
         match event {
             Event::System(system) => self.system(system).await,
-            Event::StreamEvent { event, parent_tool_use_id: None } => self.stream(event).await,
+            Event::Stream { event, parent_tool_use_id: None } => self.stream(event).await,
             Event::Assistant { message, parent_tool_use_id, error } => {
                 self.turn.error = error.or_else(|| self.turn.error.take());
                 self.assistant(message, parent_tool_use_id.is_some()).await
             }
             Event::User { message } => {
-                if let Content::Blocks(blocks) = message.content {
-                    for block in blocks {
-                        if let Block::ToolResult { tool_use_id } = block {
-                            self.turn.tools.remove(&tool_use_id);
-                        }
+                for block in message.content {
+                    if let Block::ToolResult { tool_use_id } = block {
+                        self.turn.tools.remove(&tool_use_id);
                     }
                 }
                 None
@@ -43,7 +41,7 @@ impl Attending<'_> {
             }
             Event::Result(ended) => self.over(*ended, talk).await,
             // A subagent's words are not the answer.
-            Event::StreamEvent { .. } | Event::Other => None,
+            Event::Stream { .. } | Event::Other => None,
         }
     }
 
@@ -80,8 +78,7 @@ impl Attending<'_> {
     }
 
     async fn assistant(&mut self, message: Said, subagent: bool) -> Option<End> {
-        let Content::Blocks(blocks) = message.content else { return None };
-        for block in blocks {
+        for block in message.content {
             let end = match block {
                 Block::Text { text } if !subagent && message.model != SYNTHETIC => {
                     let change = self.turn.answer.whole(&message.id, &text);
@@ -150,7 +147,9 @@ impl Attending<'_> {
                 if let Some(end) = self.close_answer(ended.result).await {
                     return Some(end);
                 }
-                if self.why.is_none() && let Ok(said) = self.answers.try_recv() {
+                if self.why.is_none()
+                    && let Some(said) = self.answers.try_recv()
+                {
                     self.go_on(&said, talk);
                     return None;
                 }

@@ -32,7 +32,7 @@ use tokio::sync::mpsc;
 use tracing::Instrument;
 
 use super::turn::Program;
-use super::{ANSWERS, Job, PROGRESS, Profile, Run, Runtime};
+use super::{Job, PROGRESS, Profile, Run, Runtime, answers};
 use busy::Busy;
 
 /// Claude Code.
@@ -56,7 +56,7 @@ impl Runtime for Claude {
 
     fn start(&self, job: Job) -> Run {
         let (told, progress) = mpsc::channel(PROGRESS);
-        let (answers, asked) = mpsc::channel(ANSWERS);
+        let (answers, asked) = answers();
         let span = tracing::info_span!("run", task = %job.task, agent = %job.agent);
         let tracker = job.tracker.clone();
         let run = run::run(self.program.clone(), Arc::clone(&self.busy), job, told, asked);
@@ -65,5 +65,5 @@ impl Runtime for Claude {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -55,7 +55,8 @@ fn text(ended: &Ended) -> String {
 /// The class, and whether the same may work later.
 fn class(ended: &Ended, error: Option<&str>) -> (FailureClass, bool) {
     let named = |name: &str| error == Some(name) || ended.api_error.as_deref() == Some(name);
-    let of_turns = ended.subtype.starts_with("error_max") || ended.terminal_reason.as_deref() == Some("max_turns");
+    let of_turns =
+        ended.subtype.starts_with("error_max") || ended.terminal_reason.as_deref() == Some("max_turns");
     if named("max_output_tokens") || of_turns {
         return (FailureClass::Limit, false);
     }
@@ -77,7 +78,9 @@ pub(super) fn with(outcome: Outcome, more: Metadata) -> Outcome {
         (!metadata.is_empty()).then_some(metadata)
     };
     match outcome {
-        Outcome::Completed { message, metadata } => Outcome::Completed { message, metadata: merged(metadata) },
+        Outcome::Completed { message, metadata } => {
+            Outcome::Completed { message, metadata: merged(metadata) }
+        }
         Outcome::Failed { message, class, metadata } => {
             Outcome::Failed { message, class, metadata: merged(metadata) }
         }
@@ -105,15 +108,18 @@ mod tests {
     #[test]
     fn is_error_decides_and_not_the_subtype() {
         assert_eq!(verdict(r#"{"subtype":"success","is_error":false}"#, None), Verdict::Completed);
-        let (class, metadata) =
-            class_of(r#"{"subtype":"success","is_error":true,"result":"API Error","api_error_status":500}"#, None);
+        let (class, metadata) = class_of(
+            r#"{"subtype":"success","is_error":true,"result":"API Error","api_error_status":500}"#,
+            None,
+        );
         assert_eq!(class, FailureClass::Model);
         assert_eq!(metadata, r#"{"a2ad/failure":{"httpStatus":500,"retryable":true}}"#);
     }
 
     #[test]
     fn statuses_and_names_have_their_classes() {
-        let status = |status: u16| class_of(&format!(r#"{{"is_error":true,"api_error_status":{status}}}"#), None).0;
+        let status =
+            |status: u16| class_of(&format!(r#"{{"is_error":true,"api_error_status":{status}}}"#), None).0;
         assert_eq!(status(429), FailureClass::RateLimit);
         assert_eq!(status(403), FailureClass::Login);
         assert_eq!(status(529), FailureClass::Model);
@@ -139,7 +145,8 @@ mod tests {
     fn ur_39_a_conversation_that_is_gone_and_an_interrupt_are_no_failures() {
         let json = r#"{"is_error":true,"subtype":"error_during_execution","errors":["No conversation found with session ID: x"]}"#;
         assert_eq!(verdict(json, None), Verdict::NoConversation);
-        let json = r#"{"is_error":true,"terminal_reason":"aborted_tools","subtype":"error_during_execution"}"#;
+        let json =
+            r#"{"is_error":true,"terminal_reason":"aborted_tools","subtype":"error_during_execution"}"#;
         assert_eq!(verdict(json, None), Verdict::Interrupted);
     }
 }

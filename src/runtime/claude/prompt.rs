@@ -77,11 +77,18 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "look", "(empty message)", "Data (JSON):\n{\"n\":1.50}", "File y: https://x/y",
-                "File a.txt (text/plain):\nhi", "File a.bin of 1 bytes, which cannot be shown here.",
+                "look",
+                "(empty message)",
+                "Data (JSON):\n{\"n\":1.50}",
+                "File y: https://x/y",
+                "File a.txt (text/plain):\nhi",
+                "File a.bin of 1 bytes, which cannot be shown here.",
             ]
         );
-        assert_eq!(blocks[5], json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "/w=="}}));
+        assert_eq!(
+            blocks[5],
+            json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "/w=="}})
+        );
         assert_eq!(blocks[6]["type"], "document");
     }
 }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use super::super::child::Stdin;
 use super::super::talk::{Cut, Heard, Talk};
 use super::super::turn::{self, Program, Start, TERM, Timer, tell};
-use super::super::Job;
+use super::super::{Answers, Job};
 use super::answer::Answer;
 use super::busy::Busy;
 use super::outcome::{self, NO_CONVERSATION};
@@ -29,7 +29,7 @@ pub(super) async fn run(
     busy: Arc<Busy>,
     job: Job,
     progress: mpsc::Sender<Progress>,
-    answers: mpsc::Receiver<Message>,
+    answers: Answers,
 ) {
     let workspace = &program.agent.workspace;
     let kept = job.session.as_deref().filter(|text| !text.is_empty());
@@ -128,7 +128,7 @@ pub(super) struct Attending<'a> {
     program: &'a Program,
     pub(super) job: &'a Job,
     pub(super) progress: &'a mpsc::Sender<Progress>,
-    pub(super) answers: mpsc::Receiver<Message>,
+    pub(super) answers: Answers,
 }
 
 /// How a process was done with.
@@ -158,7 +158,8 @@ impl Attending<'_> {
             temp: None,
         };
         let child = self.program.start(&self.job.tracker, start).await?;
-        let mut talk = Talk::new(child, &Cut::Lines(Some(agent.limits.line.unwrap_or(LINE))), Some(agent.grace));
+        let mut talk =
+            Talk::new(child, &Cut::Lines(Some(agent.limits.line.unwrap_or(LINE))), Some(agent.grace));
         talk.write(wire::user(&prompt::blocks(&self.job.prompt.message)));
         self.timer = Timer::after(agent.start_timeout);
         Ok(talk)

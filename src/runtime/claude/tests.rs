@@ -1,4 +1,5 @@
 //! The runtime against recorded conversations of the CLI and scripts that play it.
+#![cfg(unix)]
 
 use std::time::Duration;
 
@@ -70,19 +71,29 @@ fn figures(steps: &[Progress]) -> String {
 async fn text_streams_and_a_message_that_waits_is_the_next_turn_of_the_same_process() {
     let shell = recorded("two-turns");
     let mut run = start(&shell, |_| {}, job(Message::user("PROMPT-1")));
-    run.answers.send(Message::user("PROMPT-2")).await.unwrap();
+    run.answers.send(Message::user("PROMPT-2")).unwrap();
     let steps = all(&mut run).await;
     let of = |id: &str| {
         let mine = |step: &&Progress| matches!(step, Progress::Artifact { artifact, .. } if artifact.artifact_id.as_str() == id);
         text(&steps.iter().filter(mine).cloned().collect::<Vec<_>>())
     };
     assert_eq!((of("answer").as_str(), of("answer-2").as_str()), ("ECHO: first turn", "ECHO: second turn"));
-    assert_eq!(figures(&steps), r#"{"a2ad/usage":{"inputTokens":24657,"outputTokens":8,"costUsd":0.098788}}"#);
+    assert_eq!(
+        figures(&steps),
+        r#"{"a2ad/usage":{"inputTokens":24657,"outputTokens":8,"costUsd":0.098788}}"#
+    );
     let got = shell.read("got");
     let prompts: Vec<&str> = got.lines().collect();
-    assert!(prompts.len() == 2 && prompts[0].contains("PROMPT-1") && prompts[1].contains("PROMPT-2"), "{got}");
+    assert!(
+        prompts.len() == 2 && prompts[0].contains("PROMPT-1") && prompts[1].contains("PROMPT-2"),
+        "{got}"
+    );
     let args = shell.read("args");
-    assert!(args.lines().count() == 1 && !args.contains("PROMPT") && args.contains("--permission-prompt-tool stdio"));
+    assert!(
+        args.lines().count() == 1
+            && !args.contains("PROMPT")
+            && args.contains("--permission-prompt-tool stdio")
+    );
 }
 
 #[tokio::test]
@@ -92,9 +103,13 @@ async fn a_known_conversation_is_resumed_and_only_what_it_cost_now_is_told() {
     let workspace = shell.path().join("work");
     job.session = Some(Session { cost: 0.098_788, ..Session::new(ID.into(), &workspace) }.text());
     let steps = all(&mut start(&shell, |_| {}, job)).await;
-    assert_eq!(figures(&steps), r#"{"a2ad/usage":{"inputTokens":12378,"outputTokens":4,"costUsd":0.049592}}"#);
+    assert_eq!(
+        figures(&steps),
+        r#"{"a2ad/usage":{"inputTokens":12378,"outputTokens":4,"costUsd":0.049592}}"#
+    );
     assert!(shell.read("args").contains(&format!("--resume {ID}")));
-    let Some(Progress::Session(kept)) = steps.iter().rfind(|step| matches!(step, Progress::Session(_))) else {
+    let Some(Progress::Session(kept)) = steps.iter().rfind(|step| matches!(step, Progress::Session(_)))
+    else {
         panic!("no session")
     };
     assert!(kept.contains(ID) && kept.contains("0.14837"), "{kept}");
@@ -196,7 +211,8 @@ async fn ur_01_stdin_is_closed_when_the_turn_is_over() {
 
 #[tokio::test]
 async fn ur_04_ur_05_a_process_that_stays_after_its_result_is_ended_and_the_success_stands() {
-    let shell = played(r#"trap '' TERM; echo $$ >"$here/pid"; hear; init; result done; while :; do sleep 1; done"#);
+    let shell =
+        played(r#"trap '' TERM; echo $$ >"$here/pid"; hear; init; result done; while :; do sleep 1; done"#);
     let steps = all(&mut start(&shell, short, hello())).await;
     assert!(matches!(steps.last(), Some(Progress::Done(Outcome::Completed { .. }))), "{steps:?}");
     assert!(!std::path::Path::new(&format!("/proc/{}", shell.read("pid").trim())).exists());
@@ -204,7 +220,9 @@ async fn ur_04_ur_05_a_process_that_stays_after_its_result_is_ended_and_the_succ
 
 #[tokio::test]
 async fn an_end_without_a_result_fails_with_the_end_of_stderr_even_with_status_0() {
-    for (exit, shown) in [("exit 0", "exit status 0"), ("exit 1", "exit status 1"), ("kill -9 $$", "signal 9")] {
+    for (exit, shown) in
+        [("exit 0", "exit status 0"), ("exit 1", "exit status 1"), ("kill -9 $$", "signal 9")]
+    {
         let shell = played(&format!("hear; init; echo because >&2; {exit}"));
         let (why, _) = failure(&outcome(&mut start(&shell, |_| {}, hello())).await);
         assert!(why.starts_with("Exit: ") && why.contains(shown) && why.ends_with("because"), "{why}");

@@ -13,7 +13,8 @@ const SHOWN: usize = 200;
 const WHOLE: usize = 2048;
 
 /// What a tool works on, in the order of what tells most.
-const SUBJECTS: [&str; 8] = ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description"];
+const SUBJECTS: [&str; 8] =
+    ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description"];
 
 /// A tool begins: a line for people, and data for programs.
 pub(super) fn started(id: &str, name: &str, input: &Value) -> Message {

@@ -3,7 +3,7 @@
 //! Pure. Everything may be missing and everything may be more: the format belongs to the CLI, and an unknown event
 //! is no error.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 /// A line of the CLI.
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Event {
     System(System),
-    StreamEvent {
+    #[serde(rename = "stream_event")]
+    Stream {
         event: Stream,
         #[serde(default)]
         parent_tool_use_id: Option<String>,
@@ -52,8 +53,12 @@ pub(super) struct System {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Stream {
-    MessageStart { message: Started },
-    ContentBlockDelta { delta: Delta },
+    MessageStart {
+        message: Started,
+    },
+    ContentBlockDelta {
+        delta: Delta,
+    },
     #[serde(other)]
     Other,
 }
@@ -67,7 +72,9 @@ pub(super) struct Started {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Delta {
-    TextDelta { text: String },
+    TextDelta {
+        text: String,
+    },
     #[serde(other)]
     Other,
 }
@@ -78,33 +85,34 @@ pub(super) enum Delta {
 pub(super) struct Said {
     pub(super) id: String,
     pub(super) model: String,
-    pub(super) content: Content,
-}
-
-/// Blocks, or a plain text.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Content {
-    Blocks(Vec<Block>),
-    Text(String),
-    /// Something newer.
-    Unknown(serde::de::IgnoredAny),
-}
-
-impl Default for Content {
-    fn default() -> Self {
-        Self::Blocks(Vec::new())
-    }
+    /// The blocks that are known; a plain text is the CLI's own and holds none.
+    #[serde(deserialize_with = "known")]
+    pub(super) content: Vec<Block>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Block {
-    Text { text: String },
-    ToolUse { id: String, name: String, #[serde(default)] input: Value },
-    ToolResult { tool_use_id: String },
+    Text {
+        text: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        #[serde(default)]
+        input: Value,
+    },
+    ToolResult {
+        tool_use_id: String,
+    },
     #[serde(other)]
     Other,
+}
+
+/// The elements of a list that can be read.
+fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Block>, D::Error> {
+    let Value::Array(elements) = Value::deserialize(deserializer)? else { return Ok(Vec::new()) };
+    Ok(elements.into_iter().filter_map(|element| Block::deserialize(element).ok()).collect())
 }
 
 /// The end of a turn. `is_error` decides, never `subtype`: API errors come as `success`.

@@ -12,7 +12,7 @@ use super::config::PromptMode;
 use super::talk::{Cut, Heard, Talk};
 use super::text::Plain;
 use super::turn::{self, Program, Start, TERM, Timer, tell};
-use super::{ANSWERS, Job, PROGRESS, Profile, Run, Runtime};
+use super::{Answers, Job, PROGRESS, Profile, Run, Runtime, answers};
 use crate::model::{Artifact, ArtifactId, Content, Message, Outcome, Part, Progress};
 
 /// A program without a protocol.
@@ -35,7 +35,7 @@ impl Runtime for Exec {
 
     fn start(&self, job: Job) -> Run {
         let (told, progress) = mpsc::channel(PROGRESS);
-        let (answers, unread) = mpsc::channel(ANSWERS);
+        let (answers, unread) = answers();
         let span = tracing::info_span!("run", task = %job.task, agent = %job.agent);
         let tracker = job.tracker.clone();
         tracker.spawn(run(self.program.clone(), job, told, unread).instrument(span));
@@ -44,7 +44,7 @@ impl Runtime for Exec {
 }
 
 /// One turn. `_unread` lives as long as the turn, so that what is sent meanwhile counts as not read.
-async fn run(program: Program, job: Job, progress: mpsc::Sender<Progress>, _unread: mpsc::Receiver<Message>) {
+async fn run(program: Program, job: Job, progress: mpsc::Sender<Progress>, _unread: Answers) {
     let outcome = match begin(&program, &job).await {
         Ok(talk) => {
             let answer = Answer { id: turn::answer_id(&job.prompt, 0), begun: false, progress: &progress };
@@ -63,11 +63,8 @@ async fn begin(program: &Program, job: &Job) -> Result<Talk, Outcome> {
         return Err(Outcome::Canceled);
     }
     let prompt = text(&job.prompt.message);
-    let mut start = Start {
-        task: job.task.to_string(),
-        env: turn::told(job, &program.custody),
-        ..Start::default()
-    };
+    let mut start =
+        Start { task: job.task.to_string(), env: turn::told(job, &program.custody), ..Start::default() };
     match program.agent.prompt {
         PromptMode::Stdin => start.stdin = Stdin::Piped,
         PromptMode::None => {}

@@ -41,7 +41,9 @@ async fn a_prompt_file_is_the_last_argument_and_private() {
 
 #[tokio::test]
 async fn ur_01_without_a_prompt_stdin_ends_at_once() {
-    let steps = all(&mut start(&Shell::new("cat; echo end"), "unused", |agent| agent.prompt = PromptMode::None)).await;
+    let steps =
+        all(&mut start(&Shell::new("cat; echo end"), "unused", |agent| agent.prompt = PromptMode::None))
+            .await;
     assert_eq!(text(&steps), "end\n");
 }
 

@@ -162,7 +162,11 @@ impl Host {
                 let _ = place.lines.send(Heard::Line { number: self.lines, said: line.said }).await;
             }
             Some(_) | None => {
-                tracing::info!(line = self.lines, task = line.task, "a line for no task of this process is skipped");
+                tracing::info!(
+                    line = self.lines,
+                    task = line.task,
+                    "a line for no task of this process is skipped"
+                );
             }
         }
     }

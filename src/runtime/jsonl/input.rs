@@ -2,6 +2,8 @@
 //!
 //! Pure: values in, bytes with their LF out.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -25,7 +27,7 @@ struct MessageLine<'a> {
     history: Vec<Box<RawValue>>,
     history_truncated: bool,
     state: TaskState,
-    metadata: &'a Metadata,
+    metadata: Cow<'a, Metadata>,
     accepted_output_modes: &'a [String],
     principal: &'a str,
     resumed: bool,
@@ -75,7 +77,7 @@ fn message(
         history,
         history_truncated,
         state,
-        metadata: job.prompt.metadata.as_ref().unwrap_or(&Metadata::default()),
+        metadata: job.prompt.metadata.as_ref().map_or_else(Cow::default, Cow::Borrowed),
         accepted_output_modes: &job.prompt.accepted_output_modes,
         principal: job.prompt.principal.as_str(),
         resumed: job.prompt.resumed,
@@ -97,7 +99,8 @@ fn line<T: Serialize>(value: &T) -> Vec<u8> {
 /// The first message, then the newest that fit; whether some were left out.
 fn history(messages: &[Message]) -> (Vec<Box<RawValue>>, bool) {
     let Some((first, later)) = messages.split_first() else { return (Vec::new(), false) };
-    let written = |message| serde_json::value::to_raw_value(message).unwrap_or_else(|_| RawValue::NULL.to_owned());
+    let written =
+        |message| serde_json::value::to_raw_value(message).unwrap_or_else(|_| RawValue::NULL.to_owned());
     let first = written(first);
     let mut bytes = first.get().len();
     let mut newest = Vec::new();
@@ -136,8 +139,20 @@ mod tests {
         assert_eq!(
             names,
             [
-                "acceptedOutputModes", "agent", "contextId", "history", "historyTruncated", "message", "metadata",
-                "principal", "resumed", "session", "state", "taskId", "type", "v",
+                "acceptedOutputModes",
+                "agent",
+                "contextId",
+                "history",
+                "historyTruncated",
+                "message",
+                "metadata",
+                "principal",
+                "resumed",
+                "session",
+                "state",
+                "taskId",
+                "type",
+                "v",
             ]
         );
         assert_eq!((&line["v"], &line["type"]), (&1.into(), &"message".into()));
@@ -154,7 +169,10 @@ mod tests {
             [(Reason::Caller, "caller"), (Reason::Shutdown, "shutdown"), (Reason::Timeout, "timeout")]
         {
             let line = read(&cancel(&job, reason));
-            assert_eq!(line, serde_json::json!({"v": 1, "type": "cancel", "taskId": "task-1", "reason": word}));
+            assert_eq!(
+                line,
+                serde_json::json!({"v": 1, "type": "cancel", "taskId": "task-1", "reason": word})
+            );
         }
     }
 

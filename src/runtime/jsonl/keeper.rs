@@ -53,7 +53,11 @@ impl Keeper {
 
     async fn start(&self, job: &Job) -> Result<mpsc::UnboundedSender<Command>, Outcome> {
         let Program { agent, custody } = &self.program;
-        let start = Start { env: turn::told_of_node(&agent.name, custody), stdin: Stdin::Piped, ..Start::default() };
+        let start = Start {
+            env: turn::told_of_node(agent.name.as_str(), custody),
+            stdin: Stdin::Piped,
+            ..Start::default()
+        };
         let child = self.program.start(&job.tracker, start).await.inspect_err(|_| self.starts.failed())?;
         let talk = Talk::new(child, &Cut::Lines(agent.limits.line), Some(agent.grace));
         let (commands, inbox) = mpsc::unbounded_channel();

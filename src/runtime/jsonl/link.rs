@@ -89,7 +89,9 @@ impl Own {
                     self.lines += 1;
                     return Heard::Line { number: self.lines, said: Err(too_long(bytes, limit)) };
                 }
-                talk::Heard::Exit(exit) => return Heard::Gone(Gone::Exit(exit, turn::tail(self.talk.child()))),
+                talk::Heard::Exit(exit) => {
+                    return Heard::Gone(Gone::Exit(exit, turn::tail(self.talk.child())));
+                }
                 talk::Heard::Mute => return Heard::Gone(Gone::Mute(turn::tail(self.talk.child()))),
             }
         }

@@ -26,7 +26,7 @@ use tracing::Instrument;
 
 use super::config::Replies;
 use super::turn::Program;
-use super::{ANSWERS, Job, PROGRESS, Profile, Run, Runtime};
+use super::{Job, PROGRESS, Profile, Run, Runtime, answers};
 use keeper::Keeper;
 
 /// A program that speaks JSON lines.
@@ -52,7 +52,7 @@ impl Runtime for Jsonl {
 
     fn start(&self, job: Job) -> Run {
         let (told, progress) = mpsc::channel(PROGRESS);
-        let (answers, asked) = mpsc::channel(ANSWERS);
+        let (answers, asked) = answers();
         let span = tracing::info_span!("run", task = %job.task, agent = %job.agent);
         let tracker = job.tracker.clone();
         let run = run::run(self.program.clone(), self.keeper.clone(), job, told, asked);
@@ -61,5 +61,5 @@ impl Runtime for Jsonl {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

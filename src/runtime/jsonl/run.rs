@@ -9,12 +9,12 @@ use super::super::child::Stdin;
 use super::super::pen::Written;
 use super::super::talk::{Cut, Talk};
 use super::super::turn::{self, Failure, Program, Start, TERM, Timer, tell};
-use super::super::{Job, Reason};
+use super::super::{Answers, Job, Reason};
+use super::input;
 use super::keeper::Keeper;
 use super::link::{Gone, Heard, Link, Own};
 use super::output::Said;
 use super::turn::{Step, Turn};
-use super::input;
 use crate::model::{FailureClass, Message, Outcome, Progress, Session, TaskState};
 
 /// One run, from its start to `Done`, or to the loss of a suspended program.
@@ -23,7 +23,7 @@ pub(super) async fn run(
     keeper: Option<Arc<Keeper>>,
     job: Job,
     progress: mpsc::Sender<Progress>,
-    answers: mpsc::Receiver<Message>,
+    answers: Answers,
 ) {
     let link = match begin(&program, keeper, &job).await {
         Ok(link) => link,
@@ -103,7 +103,7 @@ struct Attending<'a> {
     program: &'a Program,
     job: &'a Job,
     progress: &'a mpsc::Sender<Progress>,
-    answers: mpsc::Receiver<Message>,
+    answers: Answers,
 }
 
 /// How a run ends.
@@ -128,7 +128,9 @@ impl Attending<'_> {
             End::Closed => self.link.end().await,
             // Who asked for the end hears of it when nothing is left (P-29).
             End::Done { outcome, obeyed } if self.why.is_some() => {
-                self.link.leave(if obeyed { self.silence.left() } else { Duration::ZERO }, TERM, obeyed).await;
+                self.link
+                    .leave(if obeyed { self.silence.left() } else { Duration::ZERO }, TERM, obeyed)
+                    .await;
                 tell(self.progress, Progress::Done(outcome)).await;
             }
             End::Done { outcome, obeyed } => {
@@ -137,7 +139,8 @@ impl Attending<'_> {
             }
             End::Replied(message) => {
                 tell(self.progress, Progress::Reply(message)).await;
-                tell(self.progress, Progress::Done(Outcome::Completed { message: None, metadata: None })).await;
+                tell(self.progress, Progress::Done(Outcome::Completed { message: None, metadata: None }))
+                    .await;
                 self.link.leave(grace, grace, true).await;
             }
         }
@@ -200,7 +203,10 @@ impl Attending<'_> {
             return Some(End::Done { outcome, obeyed: true });
         };
         let on_its_way = self.unread.as_ref().is_some_and(|unread| !unread.is_done());
-        if self.why.is_none() && !on_its_way && let Ok(said) = self.answers.try_recv() {
+        if self.why.is_none()
+            && !on_its_way
+            && let Some(said) = self.answers.try_recv()
+        {
             self.turn.begin();
             self.follow_up(&said);
         } else if self.why.is_none() && on_its_way {

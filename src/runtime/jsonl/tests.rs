@@ -1,4 +1,5 @@
 //! The rules of the `jsonl` contract, each against a shell script that plays the program.
+#![cfg(unix)]
 
 use std::time::Duration;
 
@@ -88,7 +89,7 @@ async fn j_11_the_newest_session_goes_with_later_lines() {
     assert_eq!(next(&mut run).await, Progress::Session("one".into()));
     assert_eq!(next(&mut run).await, Progress::Session("two".into()));
     assert!(is_ask(&next(&mut run).await));
-    run.answers.send(Message::user("more")).await.unwrap();
+    run.answers.send(Message::user("more")).unwrap();
     assert!(is_completed(all(&mut run).await.last()));
     let second: serde_json::Value = serde_json::from_str(&shell.read("second")).unwrap();
     assert_eq!((&second["session"], &second["history"]), (&"two".into(), &serde_json::json!([])));
@@ -116,7 +117,9 @@ async fn j_14_a_message_first_completes_with_it() {
 async fn j_16_a_message_first_is_the_whole_answer_where_the_agent_replies_so() {
     let shell = shell(r#"hear; echo '{"session":"s"}'; echo '{"message":{"parts":[{"text":"all"}]}}'; hear"#);
     let steps = all(&mut start(&shell, |agent| agent.replies = Replies::Message)).await;
-    assert!(matches!(&steps[..], [Progress::Session(_), Progress::Reply(all), Progress::Done(_)] if all.text() == "all"));
+    assert!(
+        matches!(&steps[..], [Progress::Session(_), Progress::Reply(all), Progress::Done(_)] if all.text() == "all")
+    );
 }
 
 #[tokio::test]
@@ -155,7 +158,10 @@ async fn j_18_a_program_that_cannot_start_fails_with_reason_and_hint() {
     let shell = shell("");
     let mut run = start(&shell, |agent| agent.command = vec!["no-such-program-anywhere".into()]);
     let (why, _) = failure(&outcome(&mut run).await);
-    assert!(why.starts_with("Start:") && why.contains("was not found") && why.contains("a2ad doctor"), "{why}");
+    assert!(
+        why.starts_with("Start:") && why.contains("was not found") && why.contains("a2ad doctor"),
+        "{why}"
+    );
 }
 
 #[tokio::test]
@@ -172,7 +178,8 @@ async fn j_19_stdin_is_closed_once_the_task_is_terminal() {
 
 #[tokio::test]
 async fn j_19_who_does_not_leave_after_the_end_is_ended_and_the_success_stands() {
-    let shell = shell(r#"trap '' TERM; echo $$ >"$here/pid"; hear; status COMPLETED; while :; do sleep 1; done"#);
+    let shell =
+        shell(r#"trap '' TERM; echo $$ >"$here/pid"; hear; status COMPLETED; while :; do sleep 1; done"#);
     let job = job(Message::user(""));
     let tracker = job.tracker.clone();
     let mut run = shell.start(RuntimeKind::Jsonl, short, job);
@@ -187,10 +194,13 @@ async fn j_21_a_message_to_a_running_turn_is_written_at_once() {
     let shell = shell(r#"hear; say ready; hear; printf '%s' "$line" >"$here/second"; status COMPLETED"#);
     let mut run = start(&shell, |_| {});
     next(&mut run).await;
-    run.answers.send(Message::user("steer")).await.unwrap();
+    run.answers.send(Message::user("steer")).unwrap();
     assert!(is_completed(all(&mut run).await.last()));
     let second: serde_json::Value = serde_json::from_str(&shell.read("second")).unwrap();
-    assert_eq!((&second["state"], &second["history"]), (&"TASK_STATE_WORKING".into(), &serde_json::json!([])));
+    assert_eq!(
+        (&second["state"], &second["history"]),
+        (&"TASK_STATE_WORKING".into(), &serde_json::json!([]))
+    );
 }
 
 #[tokio::test]
@@ -203,10 +213,10 @@ async fn j_21_a_message_that_the_program_could_not_have_read_starts_the_next_tur
     let mut run = start(&shell, |_| {});
     next(&mut run).await;
     for _ in 0..3 {
-        run.answers.send(Message::user("x".repeat(60_000))).await.unwrap();
+        run.answers.send(Message::user("x".repeat(60_000))).unwrap();
     }
     // All three are taken, the last one is still on its way.
-    while run.answers.capacity() < run.answers.max_capacity() {
+    while run.answers.taken() < 3 {
         tokio::task::yield_now().await;
     }
     tokio::fs::create_dir(shell.path().join("go")).await.unwrap();
@@ -220,7 +230,9 @@ async fn j_21_a_message_that_the_program_could_not_have_read_starts_the_next_tur
 async fn j_22_a_suspended_program_may_go_on_by_itself() {
     let shell = shell("hear; status INPUT_REQUIRED; status WORKING; say done; status COMPLETED");
     let steps = all(&mut start(&shell, |_| {})).await;
-    assert!(matches!(&steps[..], [ask, Progress::Working(None), Progress::Artifact { .. }, Progress::Done(_)] if is_ask(ask)));
+    assert!(
+        matches!(&steps[..], [ask, Progress::Working(None), Progress::Artifact { .. }, Progress::Done(_)] if is_ask(ask))
+    );
 }
 
 #[tokio::test]
@@ -273,7 +285,10 @@ async fn j_25_who_does_not_obey_is_ended_with_the_whole_tree_before_canceled_is_
     let (shell, steps) = stopped(script, short).await;
     assert_eq!(steps, [Progress::Done(Outcome::Canceled)]);
     let pid = shell.read("pid");
-    assert!(!pid.is_empty() && !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists(), "{pid} lives");
+    assert!(
+        !pid.is_empty() && !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists(),
+        "{pid} lives"
+    );
 }
 
 #[tokio::test]
@@ -286,7 +301,7 @@ async fn j_29_a_program_that_does_not_read_its_input_fails() {
     let mut run = start(&shell, limit);
     next(&mut run).await;
     for _ in 0..3 {
-        let _ = run.answers.send(Message::user("x".repeat(700_000))).await;
+        let _ = run.answers.send(Message::user("x".repeat(700_000)));
     }
     let (why, _) = failure(&outcome(&mut run).await);
     assert!(why.contains("does not read its input"), "{why}");
@@ -301,7 +316,9 @@ async fn j_29_a_program_that_floods_is_slowed_and_loses_nothing() {
 
 #[tokio::test]
 async fn j_30_the_program_runs_in_the_workspace_and_knows_its_task() {
-    let shell = shell(r#"hear; say "$(basename "$PWD") $A2AD_TASK_ID $A2AD_CONTEXT_ID $A2AD_AGENT $A2AD_NODE_URL"; exit"#);
+    let shell = shell(
+        r#"hear; say "$(basename "$PWD") $A2AD_TASK_ID $A2AD_CONTEXT_ID $A2AD_AGENT $A2AD_NODE_URL"; exit"#,
+    );
     let steps = all(&mut start(&shell, |_| {})).await;
     assert_eq!(text(&steps), "work task-1 context-1 test http://127.0.0.1:1");
 }
@@ -363,10 +380,7 @@ async fn j_26_one_process_serves_many_tasks_with_their_lines_interleaved() {
 
 #[tokio::test]
 async fn j_26_when_the_process_ends_running_turns_fail_and_suspended_ones_stay() {
-    let many = Many::new(
-        "next; tell $task INPUT_REQUIRED; next; write $task 1; exit 0",
-        |_| {},
-    );
+    let many = Many::new("next; tell $task INPUT_REQUIRED; next; write $task 1; exit 0", |_| {});
     let mut a = many.start("a");
     assert!(is_ask(&next(&mut a).await));
     let mut b = many.start("b");
@@ -379,7 +393,8 @@ async fn j_26_when_the_process_ends_running_turns_fail_and_suspended_ones_stay()
 
 #[tokio::test]
 async fn j_08_with_keep_alive_a_line_without_a_known_task_is_skipped() {
-    let many = Many::new("next; say lost; write nobody lost; write $task kept; tell $task COMPLETED; cat", |_| {});
+    let many =
+        Many::new("next; say lost; write nobody lost; write $task kept; tell $task COMPLETED; cat", |_| {});
     let steps = all(&mut many.start("a")).await;
     assert_eq!(text(&steps), "kept");
 }
@@ -431,16 +446,22 @@ async fn j_28_a_turn_that_does_not_obey_condemns_its_process_and_others_finish()
 
 #[tokio::test]
 async fn j_20_with_keep_alive_a_follow_up_reaches_the_process_that_asked() {
-    let many = Many::new("next; tell $task INPUT_REQUIRED; next; write $task thanks; tell $task COMPLETED; cat", |_| {});
+    let many = Many::new(
+        "next; tell $task INPUT_REQUIRED; next; write $task thanks; tell $task COMPLETED; cat",
+        |_| {},
+    );
     let mut run = many.start("a");
     assert!(is_ask(&next(&mut run).await));
-    run.answers.send(Message::user("yes")).await.unwrap();
+    run.answers.send(Message::user("yes")).unwrap();
     assert_eq!((text(&all(&mut run).await).as_str(), many.starts()), ("thanks", 1));
 }
 
 #[tokio::test]
 async fn j_30_a_kept_process_knows_its_agent_but_no_task() {
-    let many = Many::new(r#"next; write $task "[$A2AD_TASK_ID$A2AD_CONTEXT_ID] $A2AD_AGENT"; tell $task COMPLETED; cat"#, |_| {});
+    let many = Many::new(
+        r#"next; write $task "[$A2AD_TASK_ID$A2AD_CONTEXT_ID] $A2AD_AGENT"; tell $task COMPLETED; cat"#,
+        |_| {},
+    );
     assert_eq!(text(&all(&mut many.start("a")).await), "[] test");
 }
 

@@ -160,7 +160,9 @@ mod tests {
         let line = format!(r#"{{"artifactUpdate":{{"artifact":{{"parts":[{{"text":"a"}}]{members}}}"#);
         let line = if members.contains('}') { format!("{line}}}") } else { format!("{line}}}}}") };
         match take(turn, &line).unwrap() {
-            Step::Tell(Progress::Artifact { artifact, append, .. }) => (artifact.artifact_id.to_string(), append),
+            Step::Tell(Progress::Artifact { artifact, append, .. }) => {
+                (artifact.artifact_id.to_string(), append)
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -186,7 +188,10 @@ mod tests {
     fn j_14_a_message_as_the_first_line_completes_and_later_has_no_place() {
         let mut turn = Turn::new(false);
         take(&mut turn, SESSION).unwrap();
-        assert!(matches!(take(&mut turn, MESSAGE), Ok(Step::End(Outcome::Completed { message: Some(_), .. }))));
+        assert!(matches!(
+            take(&mut turn, MESSAGE),
+            Ok(Step::End(Outcome::Completed { message: Some(_), .. }))
+        ));
         let mut turn = Turn::new(false);
         take(&mut turn, &status("WORKING")).unwrap();
         take(&mut turn, MESSAGE).unwrap_err();
@@ -207,13 +212,19 @@ mod tests {
     #[test]
     fn j_22_a_suspended_turn_goes_on_with_work_but_not_with_a_session_or_submitted() {
         let mut turn = Turn::new(false);
-        assert!(matches!(take(&mut turn, &status("INPUT_REQUIRED")), Ok(Step::Suspend(Progress::Ask { .. }))));
+        assert!(matches!(
+            take(&mut turn, &status("INPUT_REQUIRED")),
+            Ok(Step::Suspend(Progress::Ask { .. }))
+        ));
         take(&mut turn, SESSION).unwrap();
         assert_eq!(take(&mut turn, &status("SUBMITTED")), Ok(Step::Ignored));
         assert!(turn.waits.is_some());
         take(&mut turn, &status("WORKING")).unwrap();
         assert!(turn.waits.is_none());
-        assert!(matches!(take(&mut turn, &status("AUTH_REQUIRED")), Ok(Step::Suspend(Progress::NeedAuth(_)))));
+        assert!(matches!(
+            take(&mut turn, &status("AUTH_REQUIRED")),
+            Ok(Step::Suspend(Progress::NeedAuth(_)))
+        ));
         artifact(&mut turn, "");
         assert!(turn.waits.is_none());
     }

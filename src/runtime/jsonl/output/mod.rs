@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::value::RawValue;
 
-use crate::runtime::child::lines::plain;
 use crate::model::{ArtifactId, Message, MessageId, Metadata, Part, Role, TaskId, TaskState};
+use crate::runtime::child::lines::plain;
 
 /// A line with a known member.
 #[derive(Debug)]
@@ -121,17 +121,15 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line> {
         Ok(members) => members,
         Err(error) => return Some(Line { task: None, said: Err(format!("$: {}", reason(&error))) }),
     };
-    let known =
-        [members.status_update, members.artifact_update, members.message, members.session];
+    let known = [members.status_update, members.artifact_update, members.message, members.session];
     let inner = known.iter().flatten().find_map(|member| task_in(member));
     let task = members.task_id.and_then(|id| serde_json::from_str(id.get()).ok()).or(inner);
     let said = match known {
         [None, None, None, None] => return None,
         [Some(update), None, None, None] => status(update),
         [None, Some(update), None, None] => artifact(update),
-        [None, None, Some(message), None] => parse::<LooseMessage>("message", message).and_then(|message| {
-            message.filled().map(Said::Message).map_err(|why| format!("message.{why}"))
-        }),
+        [None, None, Some(message), None] => parse::<LooseMessage>("message", message)
+            .and_then(|message| message.filled().map(Said::Message).map_err(|why| format!("message.{why}"))),
         [None, None, None, Some(session)] => parse("session", session).map(Said::Session),
         _ => Err("$: holds more than one of statusUpdate, artifactUpdate, message, session".to_owned()),
     };

@@ -13,7 +13,18 @@ fn wrong(line: &str) -> String {
 
 #[test]
 fn j_02_a_line_that_is_no_object_or_has_no_known_member_is_skipped() {
-    for line in ["", "hello", "[]", "12", "null", "{}", r#"{"other":1}"#, r#"{"taskId":"t"}"#, r#"{"a":"#, r#"{"session":null}"#] {
+    for line in [
+        "",
+        "hello",
+        "[]",
+        "12",
+        "null",
+        "{}",
+        r#"{"other":1}"#,
+        r#"{"taskId":"t"}"#,
+        r#"{"a":"#,
+        r#"{"session":null}"#,
+    ] {
         assert!(read(line.as_bytes()).is_none(), "{line}");
     }
     assert!(read(b"{\"session\":\"\xff\"}").is_none());
@@ -22,7 +33,10 @@ fn j_02_a_line_that_is_no_object_or_has_no_known_member_is_skipped() {
 #[test]
 fn j_02_unknown_members_are_ignored() {
     assert_eq!(said(r#"{"session":"s","more":{"a":[1]}}"#), Said::Session("s".into()));
-    assert!(matches!(said(r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","x":1},"y":2}}"#), Said::Status { .. }));
+    assert!(matches!(
+        said(r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","x":1},"y":2}}"#),
+        Said::Status { .. }
+    ));
 }
 
 #[test]
@@ -30,13 +44,22 @@ fn j_03_what_is_wrong_is_said_with_its_path() {
     let cases = [
         (r#"{"statusUpdate":{"status":{"state":"TASK_STATE_DONE"}}}"#, "statusUpdate.status.state: "),
         (r#"{"statusUpdate":{}}"#, "statusUpdate: missing field `status`"),
-        (r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{"parts":[]}}}}"#, "statusUpdate.status.message.parts: needs"),
+        (
+            r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING","message":{"parts":[]}}}}"#,
+            "statusUpdate.status.message.parts: needs",
+        ),
         (r#"{"message":{"parts":[]}}"#, "message.parts: needs"),
         (r#"{"message":{"role":"ROLE_ROBOT","parts":[{"text":"a"}]}}"#, "message.role: "),
-        (r#"{"message":{"parts":[{"text":"a"},{"text":"a","url":"b"}]}}"#, "message.parts[1]: holds more than one"),
+        (
+            r#"{"message":{"parts":[{"text":"a"},{"text":"a","url":"b"}]}}"#,
+            "message.parts[1]: holds more than one",
+        ),
         (r#"{"message":{"parts":[{"text":"\ud800"}]}}"#, "message.parts[0]"),
         (r#"{"artifactUpdate":{"artifact":{"parts":[]}}}"#, "artifactUpdate.artifact.parts: needs"),
-        (r#"{"artifactUpdate":{"append":"yes","artifact":{"parts":[{"text":"a"}]}}}"#, "artifactUpdate.append: "),
+        (
+            r#"{"artifactUpdate":{"append":"yes","artifact":{"parts":[{"text":"a"}]}}}"#,
+            "artifactUpdate.append: ",
+        ),
         (r#"{"session":5}"#, "session: "),
     ];
     for (line, start) in cases {
@@ -57,7 +80,10 @@ fn j_08_the_task_id_may_stand_beside_or_inside() {
     let task = |line: &str| read(line.as_bytes()).unwrap().task;
     assert_eq!(task(r#"{"taskId":"t","session":"s"}"#).as_deref(), Some("t"));
     assert_eq!(task(r#"{"message":{"taskId":"t","parts":[{"text":"a"}]}}"#).as_deref(), Some("t"));
-    assert_eq!(task(r#"{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_NONE"}}}"#).as_deref(), Some("t"));
+    assert_eq!(
+        task(r#"{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_NONE"}}}"#).as_deref(),
+        Some("t")
+    );
     assert_eq!(task(r#"{"session":"s"}"#), None);
 }
 
@@ -73,12 +99,16 @@ fn j_09_the_program_is_the_agent_and_cannot_stamp_for_the_node() {
 
 #[test]
 fn snake_case_and_numbers_of_enums_are_taken_as_proto_json_has_them() {
-    let line = r#"{"artifact_update":{"artifact":{"artifact_id":"a","parts":[{"data":null}]},"last_chunk":true}}"#;
+    let line =
+        r#"{"artifact_update":{"artifact":{"artifact_id":"a","parts":[{"data":null}]},"last_chunk":true}}"#;
     let Said::Artifact { artifact, append: false, last: true } = said(line) else { panic!() };
     assert_eq!(artifact.id(), Some("a".into()));
     assert!(matches!(artifact.parts[0].content, Content::Data(_)));
     let line = r#"{"statusUpdate":{"status":{"state":3}}}"#;
-    assert!(matches!(said(line), Said::Status { state: TaskState::Completed, message: None, metadata: None }));
+    assert!(matches!(
+        said(line),
+        Said::Status { state: TaskState::Completed, message: None, metadata: None }
+    ));
 }
 
 #[test]
