@@ -5,6 +5,7 @@ pub mod doors;
 pub mod lifecycle;
 pub mod model;
 pub mod node;
+pub mod peer;
 pub mod runtime;
 pub mod store;
 pub mod wire;

@@ -50,6 +50,27 @@ impl Operation {
     }
 }
 
+impl Operation {
+    /// The same for the agent that an interface names (A2A-119).
+    #[must_use]
+    pub fn for_tenant(mut self, tenant: &str) -> Self {
+        let slot = match &mut self {
+            Self::Send(x) | Self::Stream(x) => &mut x.tenant,
+            Self::GetTask(x) => &mut x.tenant,
+            Self::ListTasks(x) => &mut x.tenant,
+            Self::CancelTask(x) => &mut x.tenant,
+            Self::Subscribe(x) => &mut x.tenant,
+            Self::CreatePush(x) => &mut x.tenant,
+            Self::GetPush(x) => &mut x.tenant,
+            Self::ListPush(x) => &mut x.tenant,
+            Self::DeletePush(x) => &mut x.tenant,
+            Self::GetCard(x) => &mut x.tenant,
+        };
+        *slot = Some(tenant.to_owned());
+        self
+    }
+}
+
 /// `SendMessageRequest`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use crate::model::AgentName;
+
 /// `[node]` and the part of `[limits]` that is counted in tasks. A limit that is `None` is off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The node's name; the host name unless configured.
     pub name: String,
     /// The agent served at the root (O-68); `None` only when no agent is served.
-    pub default_agent: Option<String>,
+    pub default_agent: Option<AgentName>,
     /// What cards say, without a trailing slash; `None`: made from the request's Host (O-50).
     pub public_url: Option<String>,
     /// `host:port` of gRPC in cards; `None`: that of `public_url`; empty: gRPC is left out.

@@ -6,11 +6,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::model::AgentName;
+
 /// One agent as it is served: `[agents.NAME]` over `[defaults]` over the built-in values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
-    /// Its name, already checked by the name rule (P-10).
-    pub name: String,
+    /// Its name (P-10).
+    pub name: AgentName,
     /// Which kind of program does the work.
     pub runtime: RuntimeKind,
     /// One sentence for the card; `None`: the card makes one from the name and the runtime.
@@ -187,6 +189,19 @@ pub enum Permissions {
     Edits,
     /// Nothing is asked.
     All,
+}
+
+impl Permissions {
+    /// The word of the configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+            Self::Edits => "edits",
+            Self::All => "all",
+        }
+    }
 }
 
 /// Who answers permission questions; never a model (O-5).

@@ -135,12 +135,12 @@ fn same(one: &OsStr, other: &OsStr) -> bool {
 
 fn passes(name: &str) -> bool {
     let is = |known: &&str| same(name.as_ref(), known.as_ref());
-    PASSED.iter().any(|known| is(known))
+    PASSED.iter().any(&is)
         || name.starts_with("LC_")
         || PROXIES
             .iter()
             .any(|known| known.eq_ignore_ascii_case(name) && (is(known) || name.to_lowercase() == name))
-        || (cfg!(windows) && WINDOWS.iter().any(|known| is(known)))
+        || (cfg!(windows) && WINDOWS.iter().any(is))
 }
 
 fn is_told(name: &str) -> bool {

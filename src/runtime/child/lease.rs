@@ -109,7 +109,7 @@ impl Lease {
             task: task.to_owned(),
             nonce_sha256: mark.hex(),
             world: host::world(),
-            node: host::process(std::process::id()).unwrap_or(Process { pid: std::process::id(), start: 0 }),
+            node: this_process(),
             child: None,
             user_namespace: None,
             temp: temp.to_owned(),
@@ -196,6 +196,11 @@ fn end(terms: &Terms) -> Left {
 /// forbids it).
 fn is_alive(node: Process) -> bool {
     host::process(node.pid).is_some_and(|now| now.start == node.start)
+}
+
+fn this_process() -> Process {
+    let pid = std::process::id();
+    host::process(pid).unwrap_or(Process { pid, start: 0 })
 }
 
 fn read(path: &Path) -> Option<Terms> {

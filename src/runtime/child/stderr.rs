@@ -126,7 +126,7 @@ mod tests {
             tail.push(format!("line {line}\n").as_bytes());
         }
         assert!(tail.ring.lock().unwrap().bytes.len() <= KEPT);
-        assert_eq!(tail.text(22), "line 99998\nline 99999"[..].to_owned());
+        assert_eq!(tail.text(21), "line 99998\nline 99999"[..].to_owned());
         assert!(tail.text(usize::MAX).starts_with("line "), "no half line at the beginning");
     }
 

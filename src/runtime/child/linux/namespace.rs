@@ -250,9 +250,8 @@ fn unshare_with_helper(
 fn write_maps(pid: libc::pid_t, maps: &Maps) -> libc::c_int {
     let mut name = [0; 32];
     for (kind, map) in [(&b"/uid_map\0"[..], &maps.uid), (b"/gid_map\0", &maps.gid)] {
-        let written = proc_path(&mut name, pid, kind)
-            .map_or(Err(io::ErrorKind::InvalidInput.into()), |path| write_file(path, map));
-        if let Err(error) = written {
+        let Some(path) = proc_path(&mut name, pid, kind) else { return libc::EINVAL };
+        if let Err(error) = write_file(path, map) {
             return error.raw_os_error().unwrap_or(libc::EINVAL);
         }
     }

@@ -55,12 +55,13 @@ fn search(
         }
         let theirs = inside(&directory, workspace) || here.is_some_and(|here| same(&directory, here));
         match runnable(&directory.join(command)) {
-            Ok(_) if theirs => drop(refused.get_or_insert(Error::InWorkspace {
-                command: command.to_owned(),
-                path: directory.join(command),
-            })),
+            Ok(path) if theirs => {
+                refused.get_or_insert_with(|| Error::InWorkspace { command: command.to_owned(), path });
+            }
             Ok(program) => return Ok(program),
-            Err(error @ Error::NotExecutable { .. }) if !theirs => drop(refused.get_or_insert(error)),
+            Err(error @ Error::NotExecutable { .. }) if !theirs => {
+                refused.get_or_insert(error);
+            }
             Err(_) => {}
         }
         searched.push(directory.display().to_string());
@@ -94,19 +95,22 @@ fn runnable(path: &Path) -> Result<PathBuf, Error> {
                 executable(&candidate)?;
                 return Ok(shim::target(candidate));
             }
-            Ok(_) => drop(
-                found.get_or_insert(Error::NotExecutable { path: candidate, why: "not a file".to_owned() }),
-            ),
+            Ok(_) => {
+                found.get_or_insert_with(|| (candidate, "not a file".to_owned()));
+            }
             Err(why) if why.kind() == std::io::ErrorKind::NotFound => {}
             Err(why) => {
-                drop(found.get_or_insert(Error::NotExecutable { path: candidate, why: why.to_string() }))
+                found.get_or_insert_with(|| (candidate, why.to_string()));
             }
         }
     }
-    Err(found.unwrap_or_else(|| Error::NotFound {
-        command: path.display().to_string(),
-        searched: path.parent().unwrap_or(path).display().to_string(),
-    }))
+    Err(match found {
+        Some((path, why)) => Error::NotExecutable { path, why },
+        None => Error::NotFound {
+            command: path.display().to_string(),
+            searched: path.parent().unwrap_or(path).display().to_string(),
+        },
+    })
 }
 
 #[cfg(unix)]

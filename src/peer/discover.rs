@@ -1,0 +1,247 @@
+//! From an address to an interface: the AgentCard is fetched, and the first interface that we speak and may dial is
+//! taken (A2A 1.0 sections 8.2 and 8.3.2). Interfaces of another origin are left alone (O-29).
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::{Response, Url, header};
+use serde::Deserialize;
+
+use super::{Error, Http, http::innermost};
+
+/// Bytes of a card (O-51).
+const MOST_CARD: usize = 1 << 20;
+
+/// What is waited for a card.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Where the well-known card lies below an origin or an agent of a node.
+const WELL_KNOWN: &str = "/.well-known/agent-card.json";
+
+/// The extension by which a node of our kind is known.
+const NODE: &str = "urn:a2ad:node/1";
+
+/// A card as it came, and where it was.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Where it was.
+    pub url: Url,
+    /// The very bytes.
+    pub bytes: Bytes,
+}
+
+/// What to post to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The JSON-RPC interface.
+    pub url: Url,
+    /// To be sent in every request (A2A-119).
+    pub tenant: Option<String>,
+    /// Whether streams are offered.
+    pub streams: bool,
+    /// Whether it is a node of our kind, where a send may be repeated (P-21).
+    pub ours: bool,
+}
+
+/// The part of a card that dialing needs, read leniently: a card may be wrong elsewhere.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Card {
+    #[serde(alias = "supported_interfaces")]
+    supported_interfaces: Vec<Interface>,
+    capabilities: Capabilities,
+    protocol_version: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Interface {
+    url: String,
+    #[serde(alias = "protocol_binding")]
+    protocol_binding: String,
+    #[serde(alias = "protocol_version")]
+    protocol_version: String,
+    tenant: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Capabilities {
+    streaming: Option<bool>,
+    extensions: Option<Vec<Extension>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Extension {
+    uri: String,
+}
+
+/// Fetches the card of an agent, or of whatever answers at the address.
+///
+/// # Errors
+/// [`Error::NoCard`], [`Error::Unreachable`], [`Error::Refused`].
+pub async fn fetch(http: &Http, agent: Option<&str>) -> Result<Found, Error> {
+    let address = http.address();
+    let mut places = Vec::new();
+    match agent {
+        Some(agent) => places.push(format!("{}/agents/{agent}{WELL_KNOWN}", address.node())),
+        // A path names an agent of its own, so its card goes before the one of the whole host.
+        None if !address.path().is_empty() => places.push(format!("{}{WELL_KNOWN}", address.path())),
+        None => {}
+    }
+    places.push(WELL_KNOWN.to_owned());
+    let mut missing = None;
+    for place in places {
+        match fetch_at(http, address.at(&place)).await {
+            Err(error @ Error::NoCard { .. }) => missing = missing.or(Some(error)),
+            other => return other,
+        }
+    }
+    Err(missing.unwrap_or_else(|| Error::NoCard { url: address.to_string(), why: "nothing is there".into() }))
+}
+
+async fn fetch_at(http: &Http, url: Url) -> Result<Found, Error> {
+    let mut place = url.clone();
+    for _ in 0..4 {
+        let mut response = http.send(http.open_request(place.clone()), Some(PATIENCE)).await?;
+        // A card that is not public: the credential may go there, unless a redirect led here.
+        if response.status() == 401 && place == url {
+            let request = http.request(reqwest::Method::GET, place.clone());
+            response = http.send(request, Some(PATIENCE)).await?;
+        }
+        match response.status().as_u16() {
+            200 => return read(http, place, response).await,
+            301 | 302 | 303 | 307 | 308 => place = redirected(&place, &response)?,
+            status @ (404 | 405 | 410) => {
+                return Err(Error::NoCard { url: place.to_string(), why: format!("HTTP status {status}") });
+            }
+            _ => return Err(http.refusal(response).await),
+        }
+    }
+    Err(Error::NoCard { url: url.to_string(), why: "it redirects without end".into() })
+}
+
+async fn read(http: &Http, url: Url, response: Response) -> Result<Found, Error> {
+    let bytes = http.body_within(response, MOST_CARD).await?;
+    match serde_json::from_slice::<Card>(&bytes) {
+        Ok(_) => Ok(Found { url, bytes }),
+        Err(error) => Err(Error::NoCard { url: url.to_string(), why: innermost(&error) }),
+    }
+}
+
+/// Where a redirect leads, if it stays at the origin.
+fn redirected(from: &Url, response: &Response) -> Result<Url, Error> {
+    let no = |why: String| Error::NoCard { url: from.to_string(), why };
+    let place = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+    let place = place.ok_or_else(|| no("it redirects to nowhere".into()))?;
+    let to = from.join(place).map_err(|error| no(format!("it redirects to `{place}`: {error}")))?;
+    if to.origin() == from.origin() {
+        Ok(to)
+    } else {
+        Err(no(format!("it redirects to another host: dial {} instead", to.origin().ascii_serialization())))
+    }
+}
+
+/// The interface of a card to dial.
+///
+/// # Errors
+/// [`Error::NoInterface`] with what the card offers.
+pub fn choose(found: &Found, agent: Option<&str>) -> Result<Endpoint, Error> {
+    let card: Card = serde_json::from_slice(&found.bytes)
+        .map_err(|error| Error::NoCard { url: found.url.to_string(), why: innermost(&error) })?;
+    let ours = card.capabilities.extensions.iter().flatten().any(|extension| extension.uri == NODE);
+    let streams = card.capabilities.streaming.unwrap_or_default();
+    let of_agent = agent.is_some_and(|agent| found.url.path().contains(&format!("/agents/{agent}/")));
+    let spoken = card.supported_interfaces.iter().filter(|interface| {
+        interface.protocol_binding.eq_ignore_ascii_case("JSONRPC")
+            && (interface.protocol_version == "1.0" || interface.protocol_version.starts_with("1.0."))
+    });
+    for interface in spoken {
+        let Ok(url) = Url::parse(&interface.url) else { continue };
+        let tenant = interface.tenant.clone().filter(|tenant| !tenant.is_empty());
+        let fits = agent.is_none() || of_agent || tenant.as_deref() == agent;
+        if fits && url.origin() == found.url.origin() {
+            return Ok(Endpoint { url, tenant, streams, ours });
+        }
+        // A node of ours behind a tunnel or another name: its routes are known, so the card's origin is not needed.
+        if ours && (agent.is_none() || of_agent) {
+            let mut url = found.url.clone();
+            url.set_path(found.url.path().trim_end_matches(WELL_KNOWN));
+            return Ok(Endpoint { url, tenant, streams, ours });
+        }
+    }
+    Err(Error::NoInterface { url: found.url.to_string(), why: offers(&card, found, agent) })
+}
+
+/// Why nothing of a card fits.
+fn offers(card: &Card, found: &Found, agent: Option<&str>) -> String {
+    let here = found.url.origin();
+    let mut offers: Vec<String> = Vec::new();
+    for interface in &card.supported_interfaces {
+        let elsewhere = Url::parse(&interface.url).is_ok_and(|url| url.origin() != here);
+        let note = if elsewhere { " on another origin, which is not followed: dial it by name" } else { "" };
+        let Interface { protocol_binding, protocol_version, url, .. } = interface;
+        offers.push(format!("{protocol_binding} {protocol_version} at {url}{note}"));
+    }
+    match (offers.is_empty(), agent, &card.protocol_version) {
+        (true, _, Some(version)) => format!("it speaks A2A {version} only"),
+        (true, ..) => "it names none at all".to_owned(),
+        (false, Some(agent), _) => format!("for agent {agent} there is none; it offers {}", offers.join(", ")),
+        (false, None, _) => format!("it offers {}", offers.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(url: &str, card: &str) -> Found {
+        Found { url: url.parse().unwrap(), bytes: Bytes::from(card.to_owned()) }
+    }
+
+    const AT: &str = "https://box.example/.well-known/agent-card.json";
+
+    #[test]
+    fn the_first_interface_that_we_speak_is_taken_with_its_tenant() {
+        let card = r#"{"supportedInterfaces":[
+            {"url":"https://box.example/rest","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"},
+            {"url":"https://box.example/old","protocolBinding":"JSONRPC","protocolVersion":"0.3"},
+            {"url":"https://box.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0","tenant":"t"}],
+            "capabilities":{"streaming":true}}"#;
+        let endpoint = choose(&found(AT, card), None).unwrap();
+        assert_eq!(endpoint.url.as_str(), "https://box.example/rpc");
+        assert_eq!(endpoint.tenant.as_deref(), Some("t"));
+        assert!(endpoint.streams && !endpoint.ours);
+        assert!(choose(&found(AT, card), Some("other")).is_err());
+        assert!(choose(&found(AT, card), Some("t")).is_ok());
+    }
+
+    #[test]
+    fn an_interface_of_another_origin_is_not_dialed() {
+        for url in ["http://box.example/", "https://box.example:8443/", "https://evil.example/"] {
+            let card = format!(
+                r#"{{"supportedInterfaces":[{{"url":"{url}","protocolBinding":"JSONRPC","protocolVersion":"1.0"}}]}}"#
+            );
+            let error = choose(&found(AT, &card), None).unwrap_err().to_string();
+            assert!(error.contains("another origin") && error.contains(url), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_node_of_ours_is_dialed_where_its_card_was() {
+        let card = r#"{"supportedInterfaces":[{"url":"http://127.0.0.1:7878/agents/claude","protocolBinding":"JSONRPC",
+            "protocolVersion":"1.0"}],"capabilities":{"extensions":[{"uri":"urn:a2ad:node/1"}]}}"#;
+        let tunnel = "http://localhost:9999/agents/claude/.well-known/agent-card.json";
+        let endpoint = choose(&found(tunnel, card), Some("claude")).unwrap();
+        assert_eq!(endpoint.url.as_str(), "http://localhost:9999/agents/claude");
+        assert!(endpoint.ours);
+    }
+
+    #[test]
+    fn a_card_of_the_old_protocol_says_so() {
+        let card = r#"{"protocolVersion":"0.3.0","url":"https://box.example/","name":"x"}"#;
+        let error = choose(&found(AT, card), None).unwrap_err().to_string();
+        assert!(error.contains("A2A 0.3.0 only"), "{error}");
+    }
+}

@@ -1,0 +1,202 @@
+//! The A2A client: calls another node, or our own, over JSON-RPC 1.0.
+//!
+//! Called by the command line, and by what delegates to other nodes. It never decides where a credential comes from,
+//! never reads a configuration and never prints.
+
+mod address;
+mod codec;
+pub mod discover;
+mod error;
+mod events;
+mod follow;
+mod http;
+mod sse;
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use reqwest::{Method, Response, header};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+pub use address::{Address, Credential};
+pub use codec::{Page, Single};
+pub use discover::{Endpoint, Found};
+pub use error::{Error, Refusal};
+pub use events::{Event, Events};
+pub use follow::{Follow, Step};
+pub use http::Http;
+
+use crate::model::{Operation, Seq};
+
+/// What is waited for answers that need no turn.
+const PATIENCE: Duration = Duration::from_secs(75);
+
+/// One agent, reached over one interface.
+#[derive(Debug)]
+pub struct Peer {
+    http: Http,
+    endpoint: Endpoint,
+    ids: AtomicU64,
+}
+
+impl Peer {
+    /// An agent whose card tells how to reach it.
+    ///
+    /// # Errors
+    /// What [`discover::fetch`] and [`discover::choose`] say.
+    pub async fn dial(http: Http, agent: Option<&str>) -> Result<Self, Error> {
+        let found = discover::fetch(&http, agent).await?;
+        let endpoint = discover::choose(&found, agent)?;
+        Ok(Self::at(http, endpoint))
+    }
+
+    /// An agent of a node of our kind, whose routes need no card.
+    #[must_use]
+    pub fn of_node(http: Http, agent: Option<&str>) -> Self {
+        let path = match agent {
+            Some(agent) => format!("{}/agents/{agent}", http.address().node()),
+            None => format!("{}/", http.address().node()),
+        };
+        let url = http.address().at(&path);
+        Self::at(http, Endpoint { url, tenant: None, streams: true, ours: true })
+    }
+
+    /// An agent at a known interface.
+    #[must_use]
+    pub const fn at(http: Http, endpoint: Endpoint) -> Self {
+        Self { http, endpoint, ids: AtomicU64::new(1) }
+    }
+
+    /// Where it is dialed.
+    #[must_use]
+    pub const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// One operation with one answer. Blocking sends and cancels wait as long as they take.
+    ///
+    /// # Errors
+    /// Every variant of [`Error`] but those of streams.
+    pub async fn call(&self, operation: &Operation) -> Result<Single, Error> {
+        let patience = match operation {
+            Operation::Send(_) | Operation::CancelTask(_) => None,
+            _ => Some(PATIENCE),
+        };
+        let response = self.post(operation, "application/json", None, patience).await?;
+        if !response.status().is_success() {
+            return Err(self.http.refusal(response).await);
+        }
+        let body = self.http.body(response).await?;
+        let envelope: http::Envelope<'_> =
+            serde_json::from_slice(&body).map_err(|error| self.http.nonsense(error))?;
+        if let Some(error) = envelope.error {
+            return Err(Error::Refused(Box::new(Refusal { status: 200, ..http::refusal(error) })));
+        }
+        let result = envelope.result.unwrap_or(RawValue::NULL);
+        codec::decode(operation, result).map_err(|error| self.http.nonsense(error))
+    }
+
+    /// `SendStreamingMessage` or `SubscribeToTask`. `after` is the last event that was seen (P-26).
+    ///
+    /// # Errors
+    /// Every variant of [`Error`]; a refusal that comes as JSON is told as one.
+    pub async fn stream(&self, operation: &Operation, after: Option<Seq>) -> Result<Events, Error> {
+        let response = self.post(operation, "text/event-stream, application/json", after, None).await?;
+        if !response.status().is_success() {
+            return Err(self.http.refusal(response).await);
+        }
+        let is_stream = response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(|value| value.trim_start().to_ascii_lowercase().starts_with("text/event-stream"));
+        if is_stream {
+            return Ok(Events::of(response, self.http.address().to_string()));
+        }
+        // A refusal before the first event (A2A-67), or a server that answers the whole at once.
+        let body = self.http.body(response).await?;
+        let update = events::answer(&body, &self.http.address().to_string())?;
+        Ok(Events::just(update))
+    }
+
+    /// The card, as it is served.
+    ///
+    /// # Errors
+    /// What [`discover::fetch`] says.
+    pub async fn card(http: &Http, agent: Option<&str>) -> Result<Found, Error> {
+        discover::fetch(http, agent).await
+    }
+
+    async fn post(
+        &self,
+        operation: &Operation,
+        accept: &str,
+        after: Option<Seq>,
+        patience: Option<Duration>,
+    ) -> Result<Response, Error> {
+        let mut request = self
+            .http
+            .request(Method::POST, self.endpoint.url.clone())
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, accept)
+            .body(self.envelope(operation)?);
+        if let Some(after) = after {
+            request = request.header("Last-Event-ID", after);
+        }
+        self.http.send(request, patience).await
+    }
+
+    /// The request as JSON-RPC has it, with the tenant that the interface wants.
+    fn envelope(&self, operation: &Operation) -> Result<Vec<u8>, Error> {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let params = match &self.endpoint.tenant {
+            Some(tenant) => codec::encode(&operation.clone().for_tenant(tenant)),
+            None => codec::encode(operation),
+        };
+        let params = params.map_err(|error| self.http.nonsense(error))?;
+        let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":"#, codec::method(operation));
+        Ok([head.as_bytes(), &params, b"}"].concat())
+    }
+}
+
+impl Http {
+    /// One of the operator's calls under `/ops`, JSON in and out.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`], [`Error::Refused`], [`Error::Answer`].
+    pub async fn ops<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&(impl Serialize + Sync)>,
+        patience: Duration,
+    ) -> Result<T, Error> {
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        let mut url = self.address().at(&format!("{}/ops/{path}", self.address().node()));
+        url.set_query(query);
+        let mut request = self.request(method, url).header(header::ACCEPT, "application/json");
+        if let Some(body) = body {
+            let body = serde_json::to_vec(body).map_err(|error| self.nonsense(error))?;
+            request = request.header(header::CONTENT_TYPE, "application/json").body(body);
+        }
+        let response = self.send(request, Some(patience)).await?;
+        if !response.status().is_success() {
+            return Err(self.refusal(response).await);
+        }
+        let body = self.body(response).await?;
+        let body: &[u8] = if body.is_empty() { b"null" } else { &body };
+        serde_json::from_slice(body).map_err(|error| self.nonsense(error))
+    }
+
+    /// The status of `/healthz` or `/readyz`.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`].
+    pub async fn probe(&self, path: &str, patience: Duration) -> Result<u16, Error> {
+        let response = self.send(self.open_request(self.address().at(&format!("{}{path}", self.address().node()))), Some(patience)).await?;
+        Ok(response.status().as_u16())
+    }
+}
