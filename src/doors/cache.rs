@@ -101,7 +101,9 @@ mod tests {
     #[test]
     fn who_has_the_answer_is_told_so() {
         let tag = ask(&[]).headers()[header::ETAG].to_str().unwrap().to_owned();
-        for list in [tag.clone(), format!("W/{tag}"), format!("\"x\", {tag}"), "*".into(), format!("\"a,b\",W/{tag}")] {
+        for list in
+            [tag.clone(), format!("W/{tag}"), format!("\"x\", {tag}"), "*".into(), format!("\"a,b\",W/{tag}")]
+        {
             let response = ask(&[(header::IF_NONE_MATCH, &list)]);
             assert_eq!(response.status(), StatusCode::NOT_MODIFIED, "{list}");
             assert_eq!(response.headers()[header::ETAG], tag.as_str());
@@ -115,7 +117,10 @@ mod tests {
         assert_eq!(at("Sun, 30 Nov 2025 22:00:00 GMT"), StatusCode::NOT_MODIFIED);
         assert_eq!(at("Sun, 30 Nov 2025 21:59:59 GMT"), StatusCode::OK);
         assert_eq!(at("yesterday"), StatusCode::OK);
-        let both = [(header::IF_NONE_MATCH, "\"other\""), (header::IF_MODIFIED_SINCE, "Sun, 30 Nov 2025 22:00:00 GMT")];
+        let both = [
+            (header::IF_NONE_MATCH, "\"other\""),
+            (header::IF_MODIFIED_SINCE, "Sun, 30 Nov 2025 22:00:00 GMT"),
+        ];
         assert_eq!(ask(&both).status(), StatusCode::OK, "the tag decides alone");
     }
 }

@@ -45,9 +45,9 @@ pub(super) fn serve(state: &State, inbound: &Inbound, agent: Option<&str>) -> Re
     let registry = state.node.agents();
     let served = match agent {
         Some(name) => registry.get(name).ok_or_else(|| Fault::NoAgent(name.to_owned()))?,
-        None => registry
-            .default()
-            .ok_or_else(|| Refusal::nothing_at("this address: no agent is the default; GET /agents lists them"))?,
+        None => registry.default().ok_or_else(|| {
+            Refusal::nothing_at("this address: no agent is the default; GET /agents lists them")
+        })?,
     };
     let base = base(state, inbound);
     let url = base.as_deref().map(|base| match agent {
@@ -145,7 +145,10 @@ fn bearer() -> (BTreeMap<String, Json>, Vec<SecurityRequirement>) {
         "description": "A token of this node: its operator makes one with `a2ad token new NAME`",
     } });
     let needed = BTreeMap::from([("bearer".to_owned(), StringList::default())]);
-    (BTreeMap::from([("bearer".to_owned(), Json::of(&scheme))]), vec![SecurityRequirement { schemes: needed }])
+    (
+        BTreeMap::from([("bearer".to_owned(), Json::of(&scheme))]),
+        vec![SecurityRequirement { schemes: needed }],
+    )
 }
 
 /// What the node says of itself, then what the agent's program understands.
@@ -205,7 +208,9 @@ pub(super) fn base(state: &State, inbound: &Inbound) -> Option<String> {
 fn port(ports: &[SocketAddr], peer: Peer) -> Option<SocketAddr> {
     let first = ports.first().copied()?;
     match peer {
-        Peer::Tcp { remote, local } if first.ip().is_loopback() && !remote.ip().to_canonical().is_loopback() => {
+        Peer::Tcp { remote, local }
+            if first.ip().is_loopback() && !remote.ip().to_canonical().is_loopback() =>
+        {
             Some(SocketAddr::new(local.ip().to_canonical(), local.port()))
         }
         _ => Some(first),
@@ -219,7 +224,10 @@ fn host_name(config: &Config) -> String {
     #[cfg(not(unix))]
     let name = std::env::var("COMPUTERNAME").unwrap_or_default();
     let known = |name: &String| !name.is_empty();
-    Some(name).filter(known).or_else(|| config.allowed_hosts.first().cloned()).unwrap_or_else(|| "localhost".into())
+    Some(name)
+        .filter(known)
+        .or_else(|| config.allowed_hosts.first().cloned())
+        .unwrap_or_else(|| "localhost".into())
 }
 
 /// Since when the cards are as they are.
@@ -268,7 +276,7 @@ mod tests {
     #[test]
     fn cards_are_of_the_day_on_which_they_changed() {
         let changes = Changes::new(Timestamp::from_millis(5));
-        let registry = Registry::default();
+        let registry = Registry::new(Vec::new(), None, 0);
         assert_eq!(changes.since(&registry, 0), Timestamp::from_millis(5));
         let changed = changes.since(&registry, 1);
         assert!(changed > Timestamp::from_millis(5));

@@ -173,7 +173,10 @@ fn unescaped(word: &str) -> Cow<'_, str> {
 
 /// Whether a body is compressed, or otherwise not what it is (O-51).
 fn has_coding(headers: &HeaderMap) -> bool {
-    headers.get_all(header::CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    headers
+        .get_all(header::CONTENT_ENCODING)
+        .iter()
+        .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// The request's id: the caller's, if it can stand in a log, else ours (P-9).
@@ -193,7 +196,10 @@ mod tests {
     #[test]
     fn the_callers_request_id_is_taken_if_it_can_stand_in_a_log() {
         let id = |value: &str| {
-            request_id(&HeaderMap::from_iter([("x-request-id".parse().unwrap(), HeaderValue::from_str(value).unwrap())]))
+            request_id(&HeaderMap::from_iter([(
+                "x-request-id".parse().unwrap(),
+                HeaderValue::from_str(value).unwrap(),
+            )]))
         };
         assert_eq!(id("a.B-9_"), "a.B-9_");
         for bad in ["", "a b", "a\"b", "é", &"x".repeat(129)] {
@@ -214,7 +220,11 @@ mod tests {
 
     #[test]
     fn only_bodies_that_are_what_they_are_are_taken() {
-        let coded = |value| has_coding(&HeaderMap::from_iter([(header::CONTENT_ENCODING, HeaderValue::from_static(value))]));
-        assert!(coded("gzip") && coded("identity, gzip") && !coded("identity") && !has_coding(&HeaderMap::new()));
+        let coded = |value| {
+            has_coding(&HeaderMap::from_iter([(header::CONTENT_ENCODING, HeaderValue::from_static(value))]))
+        };
+        assert!(
+            coded("gzip") && coded("identity, gzip") && !coded("identity") && !has_coding(&HeaderMap::new())
+        );
     }
 }

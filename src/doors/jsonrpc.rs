@@ -154,12 +154,7 @@ impl Asked<'_> {
         }
     }
 
-    async fn stream(
-        &self,
-        updates: Updates,
-        dialect: Dialect,
-        id: Id<'static>,
-    ) -> Result<Response, Fault> {
+    async fn stream(&self, updates: Updates, dialect: Dialect, id: Id<'static>) -> Result<Response, Fault> {
         let envelope = sse::Envelope { dialect, id, request: self.inbound.id.clone() };
         let until = sse::Until {
             stop: self.state.stop.clone(),
@@ -192,12 +187,15 @@ fn allowed(caller: &Caller, served: &Served) -> Result<(), Fault> {
 /// What an agent asks of every call, before any task is looked up (P-5, P-19).
 fn check(served: &Served, method: Method, declared: &[&str]) -> Result<(), Fault> {
     let config = &served.config;
-    let missing = config.extensions.iter().find(|known| known.required && !declared.contains(&known.uri.as_str()));
+    let missing =
+        config.extensions.iter().find(|known| known.required && !declared.contains(&known.uri.as_str()));
     if let Some(missing) = missing.filter(|_| method != Method::GetCard) {
         return Err(Fault::ExtensionRequired(missing.uri.clone()));
     }
     if method.streams() && !config.capabilities.streaming {
-        return Err(Fault::Unsupported("this agent does not stream; send with SendMessage, poll with GetTask".into()));
+        return Err(Fault::Unsupported(
+            "this agent does not stream; send with SendMessage, poll with GetTask".into(),
+        ));
     }
     Ok(())
 }
@@ -213,7 +211,12 @@ fn waits(operation: &Operation) -> bool {
 
 /// The extensions that a caller declares (A2A-147).
 fn declared(inbound: &Inbound) -> Vec<&str> {
-    inbound.header("a2a-extensions").flat_map(|list| list.split(',')).map(str::trim).filter(|uri| !uri.is_empty()).collect()
+    inbound
+        .header("a2a-extensions")
+        .flat_map(|list| list.split(','))
+        .map(str::trim)
+        .filter(|uri| !uri.is_empty())
+        .collect()
 }
 
 /// Those of them that the agent knows, as they are said back (A2A-159).
@@ -221,7 +224,10 @@ fn activated(served: &Served, declared: &[&str]) -> Option<String> {
     let known: Vec<&str> = declared
         .iter()
         .copied()
-        .filter(|uri| *uri == super::card::NODE_EXTENSION || served.config.extensions.iter().any(|known| known.uri == *uri))
+        .filter(|uri| {
+            *uri == super::card::NODE_EXTENSION
+                || served.config.extensions.iter().any(|known| known.uri == *uri)
+        })
         .collect();
     (!known.is_empty()).then(|| known.join(", "))
 }
@@ -235,7 +241,10 @@ fn key(inbound: &Inbound) -> Result<Option<String>, Fault> {
     match (keys.next(), keys.next()) {
         (None, _) => Ok(None),
         (Some(key), None) if key.len() <= LONGEST_KEY => Ok(Some(key.to_owned())),
-        _ => Err(Fault::invalid("Idempotency-Key", format!("must be one key of at most {LONGEST_KEY} letters"))),
+        _ => Err(Fault::invalid(
+            "Idempotency-Key",
+            format!("must be one key of at most {LONGEST_KEY} letters"),
+        )),
     }
 }
 

@@ -47,11 +47,6 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::{
-    listen::Error,
-    ops::{Hook, Hooks},
-    state::Live,
-};
 use self::{
     card::Changes,
     config::{Auth, Config, Listen},
@@ -59,6 +54,11 @@ use self::{
     listen::Listener,
     permits::{Permits, Whose},
     state::State,
+};
+pub use self::{
+    listen::Error,
+    ops::{Hook, Hooks},
+    state::Live,
 };
 use crate::{model::Timestamp, node::Node};
 
@@ -133,7 +133,7 @@ impl Doors {
             .iter()
             .filter_map(|listener| match listener {
                 #[cfg(unix)]
-                Listener::Unix(_, _, path) => Some(path.clone()),
+                Listener::Unix(_, socket) => Some(socket.path().to_owned()),
                 Listener::Tcp(..) => None,
             })
             .collect()

@@ -160,8 +160,10 @@ fn one(inbound: &Inbound, name: &str) -> Option<String> {
 /// What `task list --all` asks for.
 fn filters(inbound: &Inbound) -> Result<ListTasks, Fault> {
     let limit = one(inbound, "limit").map(|limit| limit.parse()).transpose();
-    let status = one(inbound, "state").map(|state| of_word(&state).ok_or_else(|| Fault::invalid("state", "is no state")));
-    let since = one(inbound, "since").map(|since| Timestamp::parse(&since).map_err(|why| Fault::invalid("since", why)));
+    let status = one(inbound, "state")
+        .map(|state| of_word(&state).ok_or_else(|| Fault::invalid("state", "is no state")));
+    let since = one(inbound, "since")
+        .map(|since| Timestamp::parse(&since).map_err(|why| Fault::invalid("since", why)));
     Ok(ListTasks {
         tenant: one(inbound, "agent"),
         context_id: one(inbound, "context").map(ContextId::from),

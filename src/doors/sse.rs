@@ -270,7 +270,8 @@ mod tests {
         let (_tell, updates) = told();
         let (revoke, revoked) = tokio::sync::oneshot::channel::<()>();
         let revoked: Revoked = Box::pin(async { drop(revoked.await) });
-        let mut response = open(updates, envelope(), Until { revoked: Some(revoked), ..until() }).await.unwrap();
+        let mut response =
+            open(updates, envelope(), Until { revoked: Some(revoked), ..until() }).await.unwrap();
         revoke.send(()).unwrap();
         assert!(frame(&mut response).await.unwrap().contains("UNAUTHENTICATED"));
         assert_eq!(frame(&mut response).await, None);

@@ -49,7 +49,8 @@ impl Live {
     pub fn replace(&self, config: Config) {
         self.0.rcu(|old| {
             let same = old.config.requests_per_minute == config.requests_per_minute;
-            let rates = if same { old.rates.clone() } else { Arc::new(Rates::new(config.requests_per_minute)) };
+            let rates =
+                if same { old.rates.clone() } else { Arc::new(Rates::new(config.requests_per_minute)) };
             Settings { config: config.clone(), rates, version: old.version + 1 }
         });
     }

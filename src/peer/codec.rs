@@ -73,7 +73,9 @@ pub(super) fn decode(operation: &Operation, result: &RawValue) -> serde_json::Re
                 Err(serde::de::Error::custom("the answer to a send is neither a task nor a message"))
             }
         },
-        Operation::GetTask(_) | Operation::CancelTask(_) => serde_json::from_str(result.get()).map(Single::Task),
+        Operation::GetTask(_) | Operation::CancelTask(_) => {
+            serde_json::from_str(result.get()).map(Single::Task)
+        }
         Operation::ListTasks(_) => serde_json::from_str(result.get()).map(Single::Page),
         _ => Ok(Single::Other(result.get().to_owned())),
     }

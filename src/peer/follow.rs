@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::codec::Single;
 use super::{Error, Event, Events, Peer};
 use crate::model::{GetTask, Operation, Send, Seq, Subscribe, TaskId, TaskState, Update};
-use super::codec::Single;
 
 /// Waits between attempts: the first, and the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
@@ -152,7 +152,8 @@ impl<'p> Follow<'p> {
                 // Broken before the first event: whether the message arrived is unknown. A node of our kind joins
                 // the same message to the task that it made (P-21); elsewhere it might be carried out twice.
                 if !self.peer.endpoint().ours {
-                    let why = "the connection broke before the first event; the message may have arrived".into();
+                    let why =
+                        "the connection broke before the first event; the message may have arrived".into();
                     return Err(Error::Lost { task: None, why });
                 }
                 self.events = Some(self.peer.stream(&Operation::Stream((**send).clone()), None).await?);
