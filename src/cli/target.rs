@@ -12,6 +12,7 @@ use super::{
 use crate::config::{Paths, Scope};
 use crate::model::{AgentName, GetTask, ListTasks, Operation, TaskId};
 use crate::peer::{Address, Credential, Http, Peer, discover};
+use crate::wire::Single;
 
 /// The node that was found.
 #[derive(Debug)]
@@ -217,7 +218,7 @@ impl Target {
     /// The node can't be reached.
     pub async fn peer_of_context(&self, context: &str, agent: Option<&str>) -> anyhow::Result<Peer> {
         let list = ListTasks { context_id: Some(context.into()), page_size: Some(1), ..ListTasks::default() };
-        let held = |answer: &crate::peer::Single| matches!(answer, crate::peer::Single::Page(page) if !page.tasks.is_empty());
+        let held = |answer: &Single| matches!(answer, Single::Page(page) if !page.tasks.is_empty());
         match self.peer_where(agent, &Operation::ListTasks(list), held).await {
             Ok(peer) => Ok(peer),
             Err(_) => self.peer(agent).await,
@@ -229,7 +230,7 @@ impl Target {
         &self,
         agent: Option<&str>,
         operation: &Operation,
-        pleases: impl Fn(&crate::peer::Single) -> bool,
+        pleases: impl Fn(&Single<'_>) -> bool,
     ) -> anyhow::Result<Peer> {
         let first = self.peer(agent).await?;
         if agent.is_some() {

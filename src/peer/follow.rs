@@ -5,8 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Error, Event, Events, Peer};
-use crate::model::{GetTask, Operation, Send, Seq, Subscribe, TaskId, TaskState, Update};
-use super::codec::Single;
+use crate::model::{Operation, Send, Seq, Subscribe, TaskId, TaskState, Update};
 
 /// Waits between attempts: the first, and the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
@@ -176,12 +175,11 @@ impl<'p> Follow<'p> {
     }
 
     async fn look(&self, id: TaskId, refused: Error) -> Result<Event, Error> {
-        let get = Operation::GetTask(GetTask { tenant: None, id, history_length: None });
-        match self.peer.call(&get).await? {
-            Single::Task(task) if task.status.state.is_terminal() => {
-                Ok(Event { seq: None, update: Update::Task(task) })
-            }
-            _ => Err(refused),
+        let task = self.peer.task(&id, None).await?;
+        if task.status.state.is_terminal() {
+            Ok(Event { seq: None, update: Update::Task(task) })
+        } else {
+            Err(refused)
         }
     }
 
