@@ -269,6 +269,27 @@ fn log(filter: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// No body.
+const NOTHING: Option<&()> = None;
+
+/// One of the operator's questions.
+async fn get<T: serde::de::DeserializeOwned>(target: &target::Target, path: &str) -> Result<T, crate::peer::Error> {
+    target.http.ops(reqwest::Method::GET, path, NOTHING, PATIENCE).await
+}
+
+/// A text as one segment of a path or one value of a query.
+fn segment(text: &str) -> String {
+    let mut segment = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'~' => segment.push(char::from(byte)),
+            // A dot too: `..` would be taken for the folder above.
+            _ => segment.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    segment
+}
+
 /// Says an error in one line, with the chain of its causes for `--log debug`.
 fn fail(error: &anyhow::Error, screen: Screen, chain: bool) -> Code {
     let closed = |cause: &(dyn std::error::Error + 'static)| {

@@ -93,7 +93,20 @@ impl Screen {
     /// # Errors
     /// The output is closed, or full.
     pub fn json<T: Serialize + ?Sized>(&self, value: &T) -> io::Result<()> {
-        self.line(&serde_json::to_string(value)?)
+        let text = serde_json::to_string(value)?;
+        if !self.out || !text.contains(acts) {
+            return self.line(&text);
+        }
+        // JSON's own escapes, so that it stays JSON. What acts lies in the first 65,536 letters of Unicode.
+        let mut shown = String::with_capacity(text.len() + 16);
+        for letter in text.chars() {
+            if acts(letter) {
+                let _ = write!(shown, "\\u{:04x}", u32::from(letter));
+            } else {
+                shown.push(letter);
+            }
+        }
+        self.line(&shown)
     }
 
     /// A line on standard error, always escaped; not with `-q`.
