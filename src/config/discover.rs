@@ -31,10 +31,16 @@ pub(super) fn discover(path: &str, workspace: &Path) -> Vec<Found> {
 }
 
 fn find(name: &str, path: &str, workspace: &Path) -> Option<PathBuf> {
+    let workspace = real(workspace);
     std::env::split_paths(path)
-        .filter(|dir| dir.is_absolute() && !dir.starts_with(workspace))
+        .filter(|dir| dir.is_absolute() && !real(dir).starts_with(&workspace))
         .flat_map(|dir| endings().iter().map(move |ending| dir.join(format!("{name}{ending}"))))
         .find(|file| is_program(file))
+}
+
+/// The place itself, links followed: a link to the workspace is the workspace.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 const fn endings() -> &'static [&'static str] {
@@ -52,7 +58,8 @@ fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     #![expect(clippy::disallowed_methods, reason = "makes the programs to be found")]
     use std::os::unix::fs::PermissionsExt as _;

@@ -39,7 +39,7 @@ pub(super) fn read(env: &[(String, String)], draft: &mut Draft) {
             origin: origin.clone(),
             key: Some(path.clone()),
             why: why.to_owned(),
-            hint: Some(hint.to_owned()),
+            hint: Some(hint.to_owned()).filter(|hint| !hint.is_empty()),
         };
         match keys::find(&path) {
             None => draft
@@ -52,7 +52,7 @@ pub(super) fn read(env: &[(String, String)], draft: &mut Draft) {
             }
             Some(key) => match value(key, text) {
                 Ok(value) => draft.put(&path, key, value, origin),
-                Err(why) => draft.faults.push(whole(&why, "see the reference of the configuration")),
+                Err(why) => draft.faults.push(whole(&why, "")),
             },
         }
     }

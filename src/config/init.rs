@@ -39,8 +39,11 @@ mod tests {
     #[test]
     fn init_never_overwrites() {
         let dir = tempfile::tempdir().unwrap();
-        let paths =
-            Paths { config: dir.path().join("a/a2ad.toml"), scope: Scope::User, ..Paths::system(None) };
+        let paths = Paths {
+            config: dir.path().join("a/a2ad.toml"),
+            scope: Scope::User,
+            ..Paths::system(None, &crate::config::Surroundings::default())
+        };
         write(&paths).unwrap();
         assert_eq!(std::fs::read_to_string(&paths.config).unwrap(), TEXT);
         std::fs::write(&paths.config, "mine").unwrap();

@@ -47,10 +47,10 @@ pub use paths::{Paths, Scope};
 pub use show::{Change, Shown};
 pub use tokens::Token;
 
-use crate::doors;
-use crate::node;
+use crate::doors::config as doors;
+use crate::node::config as node;
 use crate::runtime::config::Agent;
-use crate::store;
+use crate::store::config as store;
 use draft::Draft;
 use leaf::{Size, Time};
 
@@ -70,11 +70,11 @@ pub struct Config {
     /// Where configuration and state lie.
     pub paths: Paths,
     /// For the node.
-    pub node: node::config::Config,
+    pub node: node::Config,
     /// For the doors.
-    pub doors: doors::config::Config,
+    pub doors: doors::Config,
     /// For the store.
-    pub store: store::config::Config,
+    pub store: store::Config,
     /// The agents served, by name. Empty only under [`Look::File`], where none is configured.
     pub agents: Vec<Agent>,
     /// Tokens of the file.
@@ -181,8 +181,8 @@ fn read_file(paths: &Paths, draft: &mut Draft) {
     }
 }
 
-fn store(draft: &Draft, paths: &Paths) -> store::config::Config {
-    store::config::Config {
+fn store(draft: &Draft, paths: &Paths) -> store::Config {
+    store::Config {
         dir: paths.state.clone(),
         durability: draft.of("store.durability"),
         keep_terminal: draft.of::<Time>("store.keep_terminal").0,

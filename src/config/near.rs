@@ -12,7 +12,10 @@ pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
     let word = fold(word);
     known
         .map(|known| (strsim::osa_distance(&word, &fold(known)), known))
-        .filter(|(distance, known)| *distance <= (known.len().min(word.len()) / 3).max(1))
+        .filter(|(distance, known)| {
+            let letters = known.len().min(word.len());
+            *distance <= (letters / 3).max(1) && *distance < letters
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
 }

@@ -7,11 +7,9 @@ use super::draft::Draft;
 use super::leaf::{Cidrs, Count, OneOrMore, Size, Text, Time, Words};
 use super::listen::Listens;
 use super::near;
-use crate::doors;
-use crate::doors::config::{Auth, Listen};
+use crate::doors::config::{self as doors, Auth, Listen};
 use crate::model::AgentName;
-use crate::node;
-use crate::node::config::Protocol;
+use crate::node::config::{self as node, Protocol};
 use crate::runtime::config::Limits;
 
 /// What one agent may say.
@@ -27,7 +25,7 @@ pub(super) fn node(
     draft: &mut Draft,
     around: &Surroundings,
     default_agent: Option<AgentName>,
-) -> node::config::Config {
+) -> node::Config {
     draft.settle("node.name", around.host.as_str());
     let protocols = draft.of::<Words<Protocol>>("node.protocols").0;
     if !protocols.contains(&Protocol::V1) {
@@ -35,7 +33,7 @@ pub(super) fn node(
     }
     let count = |key: &str| draft.of::<Count>(&format!("limits.{key}")).things();
     let limits = limits(draft);
-    node::config::Config {
+    node::Config {
         default_agent,
         public_url: draft.read("node.public_url").and_then(|url: String| public_url(&url).ok()),
         grpc_url: draft.read::<Text>("node.grpc_url").map(|url| url.0),
@@ -52,7 +50,7 @@ pub(super) fn node(
     }
 }
 
-pub(super) fn doors(draft: &mut Draft, around: &Surroundings) -> doors::config::Config {
+pub(super) fn doors(draft: &mut Draft, around: &Surroundings) -> doors::Config {
     let listen = draft.of::<Listens>("node.listen").0;
     let allow_plaintext: bool = draft.of("node.allow_plaintext");
     let auth = auth(draft);
@@ -70,7 +68,7 @@ pub(super) fn doors(draft: &mut Draft, around: &Surroundings) -> doors::config::
     let public_url = url(draft);
     let allowed_hosts = hosts(draft, around, public_url.as_deref());
     let count = |key: &str| draft.of::<Count>(&format!("limits.{key}"));
-    doors::config::Config {
+    doors::Config {
         listen,
         allow_plaintext,
         auth,

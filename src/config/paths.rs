@@ -51,7 +51,7 @@ impl Paths {
         let mut paths = match unit("STATE_DIRECTORY") {
             Some(state) => {
                 let config = unit("CONFIGURATION_DIRECTORY").map(|dir| config_in(&dir, name));
-                let system = Self::system(name);
+                let system = Self::system(name, around);
                 Self { config: config.unwrap_or(system.config), state, ..system }
             }
             None => match (Self::user(name, around), &flags.config, &flags.state_dir) {
@@ -92,14 +92,17 @@ impl Paths {
             instance: instance.map(str::to_owned),
             config: config_in(&config, instance),
             named: false,
-            state: instance.map_or(state.clone(), |name| state.join(name)),
+            state: state_in(state, instance),
         })
     }
 
     /// The places of the system's node.
-    pub fn system(instance: Option<&str>) -> Self {
+    pub fn system(instance: Option<&str>, around: &Surroundings) -> Self {
         let (config, state) = if cfg!(windows) {
-            (PathBuf::from(r"C:\ProgramData\a2ad"), PathBuf::from(r"C:\ProgramData\a2ad\state"))
+            {
+                let data = Path::new(around.var("ProgramData").unwrap_or(r"C:\ProgramData")).join("a2ad");
+                (data.clone(), data.join("state"))
+            }
         } else {
             (PathBuf::from("/etc/a2ad"), PathBuf::from("/var/lib/a2ad"))
         };
@@ -108,7 +111,7 @@ impl Paths {
             instance: instance.map(str::to_owned),
             config: config_in(&config, instance),
             named: false,
-            state: instance.map_or(state.clone(), |name| state.join(name)),
+            state: state_in(state, instance),
         }
     }
 
@@ -131,6 +134,13 @@ fn instance(flags: &Flags) -> Result<Option<String>, Fault> {
         ));
     }
     Ok(Some(name.clone()))
+}
+
+fn state_in(dir: PathBuf, instance: Option<&str>) -> PathBuf {
+    match instance {
+        Some(name) => dir.join(name),
+        None => dir,
+    }
 }
 
 fn config_in(dir: &Path, instance: Option<&str>) -> PathBuf {

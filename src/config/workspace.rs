@@ -40,8 +40,13 @@ pub enum Refusal {
         why: String,
     },
     /// The node's state would be in reach of its agents. Nothing lifts this.
-    #[error("`{}` and the node's state directory lie within one another", .0.display())]
-    State(PathBuf),
+    #[error("`{}` {why} the node's state directory", path.display())]
+    State {
+        /// The directory.
+        path: PathBuf,
+        /// Which way round they lie.
+        why: &'static str,
+    },
     /// Too wide, or not the user's.
     #[error("`{}` {why}", path.display())]
     Wide {
@@ -57,7 +62,7 @@ impl Refusal {
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Missing { .. } => "make it, or set `workspace` to another directory",
-            Self::State(_) => "set `workspace` to another directory, or give --state-dir",
+            Self::State { .. } => "set `workspace` to another directory, or give --state-dir",
             Self::Wide { .. } => {
                 "start in a project, give --workspace DIR, or set `workspace`; `allow_wide_workspace = true` lifts this rule"
             }
@@ -102,8 +107,11 @@ const WINDOWS: &[&str] =
 /// The rule that it breaks.
 pub fn judge(facts: &Facts, wide: bool) -> Result<(), Refusal> {
     let path = &facts.path;
-    if facts.state.starts_with(path) || path.starts_with(&facts.state) {
-        return Err(Refusal::State(path.clone()));
+    if facts.state.starts_with(path) {
+        return Err(Refusal::State { path: path.clone(), why: "holds" });
+    }
+    if path.starts_with(&facts.state) {
+        return Err(Refusal::State { path: path.clone(), why: "lies in" });
     }
     if wide {
         return Ok(());
@@ -232,7 +240,7 @@ mod tests {
             "/home/ann/.local/state/a2ad",
             "/home/ann/.local/state/a2ad/x",
         ] {
-            assert_eq!(judge(&facts(path), true), Err(Refusal::State(path.into())), "{path}");
+            assert!(matches!(judge(&facts(path), true), Err(Refusal::State { .. })), "{path}");
         }
     }
 
@@ -272,7 +280,7 @@ mod tests {
         let link = dir.path().join("project");
         std::os::unix::fs::symlink(&home, &link).unwrap();
         let around = Surroundings { home: Some(home), ..Surroundings::default() };
-        let paths = Paths { state: dir.path().join("state/a2ad"), ..Paths::system(None) };
+        let paths = Paths { state: dir.path().join("state/a2ad"), ..Paths::system(None, &around) };
         let facts = Facts { owner: None, ..look(&link, &paths, &around).unwrap() };
         assert!(judge(&facts, false).unwrap_err().to_string().contains("home directory"));
         let gone = look(&dir.path().join("gone"), &paths, &around).unwrap_err();

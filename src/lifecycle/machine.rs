@@ -4,8 +4,8 @@
 
 use super::event::{Event, Fact};
 use crate::model::{
-    Artifact, Content, FailureClass, Fault, Message, Metadata, Outcome, Part, Progress, Role, Task,
-    TaskState, TaskStatus,
+    Artifact, Content, FailureClass, Fault, Message, Outcome, Part, Progress, Role, Task, TaskState,
+    TaskStatus,
 };
 
 /// What somebody wants of a task.

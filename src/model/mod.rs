@@ -16,6 +16,7 @@ mod part;
 mod progress;
 pub mod proto;
 mod push;
+pub mod secret;
 mod task;
 mod timestamp;
 mod update;

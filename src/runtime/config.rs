@@ -191,6 +191,19 @@ pub enum Permissions {
     All,
 }
 
+impl Permissions {
+    /// The word of the configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+            Self::Edits => "edits",
+            Self::All => "all",
+        }
+    }
+}
+
 /// Who answers permission questions; never a model (O-5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approve {

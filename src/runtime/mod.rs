@@ -6,7 +6,10 @@
 pub mod child;
 pub mod config;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use tokio::sync::{mpsc, watch};
 use tokio_util::task::TaskTracker;
@@ -81,13 +84,78 @@ pub struct Prompt {
 pub struct Run {
     /// What it tells, `Done` last. Closed without `Done`: the program went away while suspended.
     pub progress: mpsc::Receiver<Progress>,
-    /// Messages for the running or suspended turn. The runtime takes one out only when it hands it to the program,
-    /// so what is still inside when `Done` arrives was not read and starts the next turn.
-    pub answers: mpsc::Sender<Message>,
+    /// Messages for the running or suspended turn.
+    pub answers: AnswerSender,
 }
 
 /// How many messages wait at most for a run to take them.
-pub const ANSWERS: usize = 64;
+const ANSWERS: usize = 64;
+
+/// The two ends of a run's messages. The runtime takes one out only when it hands it to the program, so what was not
+/// taken when `Done` arrives was not read and starts the next turn.
+#[must_use]
+pub fn answers() -> (AnswerSender, Answers) {
+    let (sender, receiver) = mpsc::channel(ANSWERS);
+    let taken = Arc::new(AtomicUsize::new(0));
+    (AnswerSender { sender, taken: taken.clone() }, Answers { receiver, taken })
+}
+
+/// The node's end. Knows how many messages were taken even after the other end is gone.
+#[derive(Debug)]
+pub struct AnswerSender {
+    sender: mpsc::Sender<Message>,
+    taken: Arc<AtomicUsize>,
+}
+
+impl AnswerSender {
+    /// Gives a message to the run.
+    ///
+    /// # Errors
+    /// The message, if the run is gone or has as many as it can hold.
+    pub fn send(&self, message: Message) -> Result<(), Box<Message>> {
+        self.sender.try_send(message).map_err(|unsent| Box::new(unsent.into_inner()))
+    }
+
+    /// Whether there is room for a message.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.sender.capacity() > 0
+    }
+
+    /// How many messages the run has taken so far.
+    #[must_use]
+    pub fn taken(&self) -> usize {
+        self.taken.load(Ordering::Acquire)
+    }
+}
+
+/// The run's end.
+#[derive(Debug)]
+pub struct Answers {
+    receiver: mpsc::Receiver<Message>,
+    taken: Arc<AtomicUsize>,
+}
+
+impl Answers {
+    /// Takes the next message; `None` once the node wants nothing more of the run. Safe to drop and call again.
+    pub async fn recv(&mut self) -> Option<Message> {
+        let message = self.receiver.recv().await;
+        self.count(message)
+    }
+
+    /// Takes a message if one is there.
+    pub fn try_recv(&mut self) -> Option<Message> {
+        let message = self.receiver.try_recv().ok();
+        self.count(message)
+    }
+
+    fn count(&self, message: Option<Message>) -> Option<Message> {
+        if message.is_some() {
+            self.taken.fetch_add(1, Ordering::AcqRel);
+        }
+        message
+    }
+}
 
 /// How many steps a run may be ahead of the journal (J-29: the node reads as fast as it commits).
 pub const PROGRESS: usize = 64;

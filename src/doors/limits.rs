@@ -1,0 +1,221 @@
+//! How much a caller may send: bytes, time, requests a minute.
+
+use std::{net::IpAddr, num::NonZeroU32, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use governor::{
+    DefaultKeyedRateLimiter, Quota, RateLimiter,
+    clock::{Clock, DefaultClock},
+};
+use http_body_util::BodyExt;
+
+use super::{permits::network, refusal::Refusal};
+use crate::model::{Caller, Fault, PrincipalId, Via};
+
+/// Requests a minute: a bucket with a full minute's burst (P-23).
+pub(super) struct Rates {
+    principals: Option<DefaultKeyedRateLimiter<PrincipalId>>,
+    addresses: Option<DefaultKeyedRateLimiter<IpAddr>>,
+    clock: DefaultClock,
+}
+
+impl Rates {
+    /// `per_minute` of a principal, a tenth of it of an address; `None`: no limit.
+    pub(super) fn new(per_minute: Option<u32>) -> Self {
+        let principals = per_minute.and_then(NonZeroU32::new);
+        let addresses = principals.map(|most| NonZeroU32::new(most.get() / 10).unwrap_or(NonZeroU32::MIN));
+        Self {
+            principals: principals.map(|most| RateLimiter::keyed(Quota::per_minute(most))),
+            addresses: addresses.map(|most| RateLimiter::keyed(Quota::per_minute(most))),
+            clock: DefaultClock::default(),
+        }
+    }
+
+    /// Counts a request of somebody known. The operator, admins and everybody of `mode = "none"` are not counted.
+    pub(super) fn caller(&self, caller: &Caller) -> Result<(), Fault> {
+        if caller.is_admin() || caller.via != Via::Bearer {
+            return Ok(());
+        }
+        self.check(self.principals.as_ref(), &caller.principal, "this principal's")
+    }
+
+    /// Counts a request of nobody known. Unix sockets (`None`) and this machine are not counted: one program of it
+    /// must not lock out the others (O-20).
+    pub(super) fn address(&self, ip: Option<IpAddr>) -> Result<(), Fault> {
+        let Some(ip) = ip.map(network).filter(|ip| !ip.is_loopback()) else { return Ok(()) };
+        self.check(self.addresses.as_ref(), &ip, "this address's")
+    }
+
+    fn check<K: std::hash::Hash + Eq + Clone>(
+        &self,
+        rates: Option<&DefaultKeyedRateLimiter<K>>,
+        key: &K,
+        whose: &str,
+    ) -> Result<(), Fault> {
+        let Some(Err(early)) = rates.map(|rates| rates.check_key(key)) else { return Ok(()) };
+        let wait = early.wait_time_from(self.clock.now());
+        // In whole seconds, rounded up: `Retry-After` has no smaller unit, and too early is refused again.
+        let retry_after = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
+        Err(Fault::Busy { why: format!("{whose} requests of this minute are used up"), retry_after })
+    }
+
+    /// Forgets who has been quiet for a minute.
+    pub(super) fn forget(&self) {
+        if let Some(rates) = &self.principals {
+            rates.retain_recent();
+            rates.shrink_to_fit();
+        }
+        if let Some(rates) = &self.addresses {
+            rates.retain_recent();
+            rates.shrink_to_fit();
+        }
+    }
+}
+
+/// Reads a whole body.
+///
+/// # Errors
+/// It is larger than `most`, slower than `time`, or breaks off.
+pub(super) async fn collect<B>(body: &mut B, most: Option<u64>, time: Option<Duration>) -> Result<Bytes, Refusal>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let most = most.unwrap_or(u64::MAX);
+    if body.size_hint().lower() > most {
+        return Err(too_large(most));
+    }
+    let reading = async {
+        let mut first = Bytes::new();
+        let mut all = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| Refusal::bad(format!("the body broke off: {error}")))?;
+            let Ok(data) = frame.into_data() else { continue };
+            if (first.len() + all.len() + data.len()) as u64 > most {
+                return Err(too_large(most));
+            }
+            // Most bodies come in one piece, which is then taken as it is.
+            if first.is_empty() && all.is_empty() {
+                first = data;
+            } else {
+                all.extend_from_slice(&std::mem::take(&mut first));
+                all.extend_from_slice(&data);
+            }
+        }
+        Ok(if all.is_empty() { first } else { all.freeze() })
+    };
+    match time {
+        None => reading.await,
+        Some(time) => tokio::time::timeout(time, reading).await.unwrap_or_else(|_| Err(Refusal::slow(time))),
+    }
+}
+
+fn too_large(most: u64) -> Refusal {
+    Fault::TooLarge(format!(
+        "the body is larger than {most} bytes; send less, or let the operator raise [limits] body"
+    ))
+    .into()
+}
+
+/// Reads what is left of a body that is not wanted, so that its sender gets to read the answer instead of a broken
+/// connection. Only so much, and only so long.
+pub(super) async fn discard<B>(body: &mut B, most: u64)
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+{
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let reading = async {
+        let mut read = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            read += frame.data_ref().map_or(0, Bytes::len) as u64;
+            if read > most {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(PATIENCE, reading).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::Full;
+
+    use super::*;
+    use crate::model::{Agents, CallerRole, Kind};
+
+    fn caller(role: CallerRole, via: Via) -> Caller {
+        Caller {
+            principal: PrincipalId::token("desk"),
+            kind: Kind::Person,
+            role,
+            may_call: Agents::All,
+            run: None,
+            via,
+        }
+    }
+
+    #[test]
+    fn a_principal_has_a_minutes_burst_and_is_then_told_when_to_come_back() {
+        let rates = Rates::new(Some(3));
+        let desk = caller(CallerRole::User, Via::Bearer);
+        for _ in 0..3 {
+            rates.caller(&desk).unwrap();
+        }
+        let Err(Fault::Busy { retry_after, .. }) = rates.caller(&desk) else { panic!("was let in") };
+        assert!(retry_after >= Duration::from_secs(1) && retry_after <= Duration::from_secs(60));
+        let other = Caller { principal: PrincipalId::token("other"), ..desk };
+        rates.caller(&other).unwrap();
+    }
+
+    #[test]
+    fn admins_this_machine_and_open_nodes_are_not_counted() {
+        let rates = Rates::new(Some(1));
+        for _ in 0..5 {
+            rates.caller(&caller(CallerRole::Admin, Via::Bearer)).unwrap();
+            rates.caller(&caller(CallerRole::User, Via::Open)).unwrap();
+            rates.address(None).unwrap();
+            rates.address(Some("127.0.0.1".parse().unwrap())).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_address_without_credential_has_a_tenth() {
+        let rates = Rates::new(Some(20));
+        let ip = Some("203.0.113.4".parse().unwrap());
+        rates.address(ip).unwrap();
+        rates.address(ip).unwrap();
+        assert!(matches!(rates.address(ip), Err(Fault::Busy { .. })));
+        rates.address(Some("203.0.113.5".parse().unwrap())).unwrap();
+        rates.forget();
+        assert!(rates.address(ip).is_err(), "who was refused a moment ago is not forgotten");
+    }
+
+    #[tokio::test]
+    async fn a_body_is_taken_up_to_its_limit_and_not_one_byte_more() {
+        let mut body = Full::new(Bytes::from_static(b"12345678"));
+        assert_eq!(collect(&mut body, Some(8), None).await.unwrap(), "12345678");
+        let mut body = Full::new(Bytes::from_static(b"123456789"));
+        let refusal = collect(&mut body, Some(8), None).await.unwrap_err();
+        assert_eq!(refusal.status(), http::StatusCode::PAYLOAD_TOO_LARGE);
+    }
+
+    #[tokio::test]
+    async fn a_body_without_a_length_is_counted_as_it_comes() {
+        let pieces = futures_util::stream::iter(
+            ["1234", "5678", "9"].map(|piece| Ok::<_, std::convert::Infallible>(http_body::Frame::data(Bytes::from(piece)))),
+        );
+        let mut body = http_body_util::StreamBody::new(pieces.clone());
+        assert!(collect(&mut body, Some(8), None).await.is_err());
+        let mut body = http_body_util::StreamBody::new(pieces);
+        assert_eq!(collect(&mut body, Some(9), None).await.unwrap(), "123456789");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_come_is_waited_for_only_so_long() {
+        let never = futures_util::stream::pending::<Result<http_body::Frame<Bytes>, std::convert::Infallible>>();
+        let mut body = http_body_util::StreamBody::new(never);
+        let refusal = collect(&mut body, None, Some(Duration::from_secs(60))).await.unwrap_err();
+        assert_eq!(refusal.status(), http::StatusCode::REQUEST_TIMEOUT);
+        discard(&mut body, 10).await;
+    }
+}

@@ -1,0 +1,58 @@
+//! What every request needs: the node, the settings that a reload replaces, and the signs that the node stops.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use arc_swap::ArcSwap;
+use tokio_util::sync::CancellationToken;
+
+use super::{card::Changes, config::Config, limits::Rates, ops::Hooks};
+use crate::node::Node;
+
+/// What all requests share.
+pub(super) struct State {
+    pub(super) node: Node,
+    pub(super) live: Live,
+    pub(super) hooks: Hooks,
+    /// The ports that are open, in the order of the configuration.
+    pub(super) ports: Vec<SocketAddr>,
+    pub(super) changes: Changes,
+    /// No new connections; streams end after a whole event, requests go on.
+    pub(super) stop: CancellationToken,
+    /// Everything ends.
+    pub(super) now: CancellationToken,
+}
+
+/// The settings in force. Clones share them; a reload replaces them under running requests, each of which keeps those it
+/// began with.
+#[derive(Clone)]
+pub struct Live(Arc<ArcSwap<Settings>>);
+
+/// Settings, and what is counted under them.
+pub(super) struct Settings {
+    pub(super) config: Config,
+    pub(super) rates: Arc<Rates>,
+    /// Grows with every change.
+    pub(super) version: u64,
+}
+
+impl Live {
+    /// The first settings.
+    pub(super) fn new(config: Config) -> Self {
+        let rates = Arc::new(Rates::new(config.requests_per_minute));
+        Self(Arc::new(ArcSwap::from_pointee(Settings { config, rates, version: 0 })))
+    }
+
+    /// Puts other settings in force. What is listened on stays as it was bound.
+    pub fn replace(&self, config: Config) {
+        self.0.rcu(|old| {
+            let same = old.config.requests_per_minute == config.requests_per_minute;
+            let rates = if same { old.rates.clone() } else { Arc::new(Rates::new(config.requests_per_minute)) };
+            Settings { config: config.clone(), rates, version: old.version + 1 }
+        });
+    }
+
+    /// The settings in force.
+    pub(super) fn get(&self) -> Arc<Settings> {
+        self.0.load_full()
+    }
+}

@@ -1,0 +1,30 @@
+//! Who may do what: one function, asked by every operation.
+
+use crate::{
+    model::{AgentName, Caller},
+    store::TaskRow,
+};
+
+/// What somebody wants to do with a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Look at it.
+    See,
+    /// Say something to it.
+    Say,
+    /// End it.
+    Cancel,
+}
+
+/// Whether a caller may. A task belongs to a principal and an agent (P-14); admins see and end all, but speak in
+/// nobody's name. Who may not see is told that there is no such task.
+pub(super) fn may(caller: &Caller, agent: &AgentName, task: &TaskRow, act: Act) -> bool {
+    if !task.born || task.agent != *agent || !caller.may_call.holds(agent) {
+        return false;
+    }
+    let owns = task.scope == caller.principal;
+    match act {
+        Act::See | Act::Cancel => owns || caller.is_admin(),
+        Act::Say => owns,
+    }
+}

@@ -1,0 +1,383 @@
+//! `SendMessage` and `SendStreamingMessage`: a new task, or a further message to one.
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    Answer, Call, Inner, Reply,
+    access::Act,
+    actor::{Envelope, Said},
+    agents::Served,
+    book::{Book, entries},
+    dispatch::{Admission, Permit},
+    fault_of,
+};
+use crate::{
+    lifecycle::{self, Command, Event, Fact, apply},
+    model::{ContextId, Fault, Message, Role, Send, Seq, Task, TaskId, TaskState, Timestamp},
+    store::{Append, Batch, Error, Row, Sent, TaskRow},
+};
+
+/// A repeated `messageId` joins a task that ended less than this long ago (P-21).
+const JOINS_AFTER_END: std::time::Duration = std::time::Duration::from_secs(600);
+
+/// A header key holds this long (P-21).
+const KEY_HOLDS: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+
+/// A send that is stored.
+struct Accepted {
+    id: TaskId,
+    /// The place after which its answer lies.
+    after: Seq,
+    /// The task as of then, where it is at hand.
+    task: Option<Task>,
+    replayed: bool,
+}
+
+impl Inner {
+    /// Stores the message, then answers as asked: at once, at the turn's end, or by a stream.
+    pub(super) async fn send(
+        self: &Arc<Self>,
+        call: Call,
+        send: Send,
+        stream: bool,
+    ) -> Result<Answer, Fault> {
+        let served = self.served(&call)?;
+        check(&served, &send)?;
+        let most = send.configuration.history_length;
+        let at_once = send.configuration.return_immediately && !stream;
+        let accepted = self.accept(&call, &served, send, at_once).await?;
+        let reply = if stream {
+            let after = call.after.filter(|_| accepted.replayed);
+            Reply::Updates(self.follow(&accepted.id, accepted.after, accepted.task, most, after)?)
+        } else if at_once {
+            self.now(&accepted.id, most)?
+        } else {
+            self.settled(&accepted.id, accepted.after, most).await?
+        };
+        Ok(Answer { reply, replayed: accepted.replayed })
+    }
+
+    async fn accept(
+        self: &Arc<Self>,
+        call: &Call,
+        served: &Arc<Served>,
+        send: Send,
+        at_once: bool,
+    ) -> Result<Accepted, Fault> {
+        let sent = match self.once(call, &send) {
+            None => Vec::new(),
+            Some(sent) => match self.earlier(&sent)? {
+                Earlier::Joins(accepted) => return Ok(accepted),
+                Earlier::Stale(mut rows) => {
+                    rows.push(Row::Sent(sent));
+                    rows
+                }
+            },
+        };
+        let result = match send.message.task_id.clone() {
+            Some(id) => self.say(call, id, send, sent.clone()).await,
+            None => self.open(call, served, send, sent.clone(), at_once).await,
+        };
+        match result {
+            // An equal send was quicker by a hair: both are the same task.
+            Err(Refused::Replayed(earlier)) => Ok(Accepted::again(earlier)),
+            Err(Refused::Fault(fault)) => Err(fault),
+            Ok(accepted) => Ok(accepted),
+        }
+    }
+
+    /// A new task.
+    async fn open(
+        self: &Arc<Self>,
+        call: &Call,
+        served: &Arc<Served>,
+        send: Send,
+        sent: Vec<Row>,
+        at_once: bool,
+    ) -> Result<Accepted, Refused> {
+        self.store.room().writable.map_err(Fault::NoSpace)?;
+        let id = TaskId::fresh();
+        let context = send.message.context_id.clone().unwrap_or_else(ContextId::fresh);
+        let now = self.store.now();
+        let mut row = TaskRow {
+            id: id.clone(),
+            agent: call.agent.clone(),
+            context: context.clone(),
+            scope: call.caller.principal.clone(),
+            requester: call.caller.principal.clone(),
+            state: TaskState::Submitted,
+            status_at: now,
+            updated_at: now,
+            opened_at: now,
+            seq: 0,
+            epoch: 0,
+            born: true,
+            not_before: None,
+            snapshot: None,
+        };
+        let permit = match self.dispatch.admit(self.needs(&row)) {
+            Admission::Run(permit) => Some(permit),
+            Admission::Queued => None,
+            Admission::Full(limit) => return Err(super::full(limit).into()),
+        };
+        let (task, events) = opening(&mut row, send, permit.is_some(), super::author(&call.caller));
+        // Unborn until it shows what it is (J-15); what waits, or is to be asked for later, needs an id now.
+        row.born = !served.runtime.about().replies || at_once || permit.is_none();
+        let place = row.seq;
+        let mut rows = vec![Row::NewTask(row.clone())];
+        rows.extend(placed(sent, &id, place));
+        let append = Append { stream: id.clone(), expected: 0, entries: entries(&events) };
+        if let Err(error) = self.store.commit(Batch { appends: vec![append], rows }).await {
+            if permit.is_none() {
+                self.dispatch.withdraw(&id);
+            }
+            return Err(error.into());
+        }
+        match permit {
+            Some(permit) => self.employ_new(row, task.clone(), &events, permit),
+            None => self.dispatch.confirm(&id),
+        }
+        Ok(Accepted { id, after: place, task: Some(task), replayed: false })
+    }
+
+    /// Its actor begins the turn.
+    fn employ_new(self: &Arc<Self>, row: TaskRow, task: Task, events: &[Event], permit: Permit) {
+        let Some(Fact::Opened { message, modes, metadata, .. }) = events.first().map(|event| &event.fact)
+        else {
+            return;
+        };
+        let (message, modes, metadata) = (message.clone(), modes.clone(), metadata.clone());
+        self.employ(Book::begun(self.store.clone(), task, row), |actor| {
+            actor.given(message, metadata, modes);
+            actor.admitted(permit);
+        });
+    }
+
+    /// A further message to a task.
+    async fn say(
+        self: &Arc<Self>,
+        call: &Call,
+        id: TaskId,
+        send: Send,
+        sent: Vec<Row>,
+    ) -> Result<Accepted, Refused> {
+        let row = self.row(call, &id, Act::Say)?;
+        if send.message.context_id.as_ref().is_some_and(|context| *context != row.context) {
+            let why = format!("is not the context of task {id}; leave contextId out, or taskId");
+            return Err(Fault::invalid("message.contextId", why).into());
+        }
+        if !row.state.is_terminal() {
+            self.store.room().writable.map_err(Fault::NoSpace)?;
+        }
+        let said = Said {
+            by: super::author(&call.caller),
+            message: inbound(send.message),
+            metadata: send.metadata.and_then(crate::model::Metadata::stripped),
+            modes: send.configuration.accepted_output_modes,
+            rows: sent,
+        };
+        let after = self.ask(&id, |answer| Envelope::Say { said: said.clone(), answer }).await?;
+        Ok(Accepted { id, after, task: None, replayed: false })
+    }
+
+    /// The row by which a repetition of this send is known, if it can be (P-21).
+    fn once(&self, call: &Call, send: &Send) -> Option<Sent> {
+        let key = match &call.key {
+            Some(key) => format!("h:{key}"),
+            None => {
+                let id = send.message.message_id.as_str();
+                if !is_unique(id) {
+                    return None;
+                }
+                format!("m:{id}")
+            }
+        };
+        Some(Sent {
+            principal: call.caller.principal.clone(),
+            agent: call.agent.clone(),
+            key,
+            digest: digest(send),
+            stream: TaskId::from(""),
+            seq: 0,
+            at: self.store.now(),
+        })
+    }
+
+    /// What became of earlier sends under the same key.
+    fn earlier(&self, sent: &Sent) -> Result<Earlier, Fault> {
+        let now = self.store.now();
+        let by_header = sent.key.starts_with("h:");
+        let mut stale = Vec::new();
+        for earlier in self.store.sent(&sent.principal, &sent.agent, &sent.key).map_err(fault_of)? {
+            let holds =
+                if by_header { now.since(earlier.at) < KEY_HOLDS } else { self.joins(&earlier, now)? };
+            let equal = earlier.digest == sent.digest;
+            if holds && equal {
+                return Ok(Earlier::Joins(Accepted::again(earlier)));
+            }
+            if holds && by_header {
+                let why = "was used for a different request within 24 hours; use a new key";
+                return Err(Fault::invalid("Idempotency-Key", why));
+            }
+            if !holds && (equal || by_header) {
+                stale.push(Row::Unsent(earlier));
+            }
+        }
+        Ok(Earlier::Stale(stale))
+    }
+
+    /// Whether the task of an earlier messageId still takes its repetition.
+    fn joins(&self, earlier: &Sent, now: Timestamp) -> Result<bool, Fault> {
+        let row = self.store.task(&earlier.stream).map_err(fault_of)?;
+        Ok(row.is_some_and(|row| !row.state.is_terminal() || now.since(row.status_at) < JOINS_AFTER_END))
+    }
+}
+
+/// What became of earlier sends under a key.
+enum Earlier {
+    /// This send is the same.
+    Joins(Accepted),
+    /// None counts; rows that make way for the new one.
+    Stale(Vec<Row>),
+}
+
+impl Accepted {
+    /// An earlier send, met again.
+    fn again(earlier: Sent) -> Self {
+        Self { id: earlier.stream, after: earlier.seq, task: None, replayed: true }
+    }
+}
+
+/// Idempotency rows, once it is known where the message lies.
+pub(super) fn placed(rows: Vec<Row>, stream: &TaskId, seq: Seq) -> Vec<Row> {
+    rows.into_iter()
+        .map(|row| match row {
+            Row::Sent(sent) => Row::Sent(Sent { stream: stream.clone(), seq, ..sent }),
+            other => other,
+        })
+        .collect()
+}
+
+/// Why a send was not stored.
+enum Refused {
+    Fault(Fault),
+    Replayed(Sent),
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Replayed(sent) => Self::Replayed(sent),
+            error => Self::Fault(fault_of(error)),
+        }
+    }
+}
+
+/// What is refused before anything is looked up.
+fn check(served: &Served, send: &Send) -> Result<(), Fault> {
+    if send.message.role != Role::User {
+        return Err(Fault::invalid("message.role", "must be ROLE_USER"));
+    }
+    if send.configuration.task_push_notification_config.is_some() {
+        return Err(Fault::PushNotSupported);
+    }
+    let modes = &served.config.input_modes;
+    for part in &send.message.parts {
+        if let Some(media_type) = &part.media_type
+            && !modes.iter().any(|mode| takes(mode, media_type))
+        {
+            return Err(Fault::ContentType { media_type: media_type.clone(), takes: modes.join(", ") });
+        }
+    }
+    Ok(())
+}
+
+/// Whether an input mode, as `text/*`, covers a media type with or without parameters.
+fn takes(mode: &str, media_type: &str) -> bool {
+    let bare = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match mode.to_ascii_lowercase().strip_suffix("/*") {
+        Some("*") => true,
+        Some(kind) => bare.split('/').next() == Some(kind),
+        None => mode == "*" || mode.eq_ignore_ascii_case(&bare),
+    }
+}
+
+/// Message ids that are made to be unique: UUIDs and ULIDs (P-21).
+fn is_unique(id: &str) -> bool {
+    let ulid = id.len() == 26 && id.bytes().all(|b| b.is_ascii_alphanumeric() && !b"ILOUilou".contains(&b));
+    ulid || (id.len() == 36 && uuid::Uuid::try_parse(id).is_ok())
+}
+
+/// What makes two requests equal.
+fn digest(send: &Send) -> [u8; 32] {
+    // Requests hold only text keys and JSON of their own, so writing them cannot fail.
+    Sha256::digest(serde_json::to_vec(send).unwrap_or_default()).into()
+}
+
+/// A caller's message without what only the node may say.
+fn inbound(mut message: Message) -> Message {
+    message.metadata = message.metadata.and_then(crate::model::Metadata::stripped);
+    message
+}
+
+/// The first facts of a task, applied; the row follows.
+fn opening(row: &mut TaskRow, send: Send, runs: bool, by: lifecycle::Author) -> (Task, Vec<Event>) {
+    let mut message = inbound(send.message);
+    message.task_id = Some(row.id.clone());
+    message.context_id = Some(row.context.clone());
+    let opened = Fact::Opened {
+        task: row.id.clone(),
+        context: row.context.clone(),
+        agent: row.agent.clone(),
+        message,
+        modes: send.configuration.accepted_output_modes,
+        metadata: send.metadata.and_then(crate::model::Metadata::stripped),
+    };
+    let at = row.opened_at;
+    let event = Event { seq: 1, at, by: by.clone(), fact: opened };
+    let mut task = apply(None, &event);
+    let mut events = vec![event];
+    if runs {
+        row.epoch = 1;
+        // A fresh task is SUBMITTED, in which `Start` has its place.
+        for fact in lifecycle::decide(Some(&task), Command::Start).unwrap_or_default() {
+            let event = Event { seq: 2, at, by: by.clone(), fact };
+            task = apply(Some(task), &event);
+            events.push(event);
+        }
+    }
+    row.seq = events.len() as Seq;
+    row.state = task.status.state;
+    (task, events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_ids_made_to_be_unique_make_a_send_repeatable() {
+        assert!(is_unique("0190a5d1-7c6e-7c3a-9d0b-3f0e3c1b2a10"));
+        assert!(is_unique("01ARZ3NDEKTSV4RRFFQ69G5FAV"));
+        for id in ["1", "msg-1", "tck-complete-task-0a1b2c3d", "01ARZ3NDEKTSV4RRFFQ69G5FAI"] {
+            assert!(!is_unique(id), "{id}");
+        }
+    }
+
+    #[test]
+    fn input_modes_cover_kinds_and_parameters() {
+        assert!(takes("*/*", "image/png"));
+        assert!(takes("text/*", "text/plain; charset=utf-8"));
+        assert!(takes("application/json", "Application/JSON"));
+        assert!(!takes("text/*", "image/png"));
+        assert!(!takes("text/plain", "text/html"));
+    }
+}

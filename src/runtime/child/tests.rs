@@ -1,0 +1,1 @@
+//! Children as the runtimes see them.

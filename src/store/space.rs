@@ -1,0 +1,168 @@
+//! Room on the disk: how much there is, and 16 MiB that are given up when there is none, so that running turns can
+//! still reach a truthful state (O-36).
+
+#![expect(clippy::disallowed_methods, reason = "the state directory is the store's own")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::config::Config;
+
+/// Bytes that are kept in reserve.
+const BALLAST: u64 = 16 * 1024 * 1024;
+
+/// How long a look at the disk counts.
+const SAMPLED: Duration = Duration::from_secs(1);
+
+/// What there is room for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Free bytes on the file system, where they can be told.
+    pub free: Option<u64>,
+    /// Whether new tasks have room, else why not: one sentence for the caller.
+    pub writable: Result<(), String>,
+    /// Bytes that the database takes, its log included.
+    pub bytes: u64,
+}
+
+/// Watches the disk below a state directory.
+pub(super) struct Space {
+    dir: PathBuf,
+    min_free: u64,
+    max: Option<u64>,
+    broken: OnceLock<String>,
+    sampled: Mutex<Option<(Instant, Room)>>,
+}
+
+impl Space {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            dir: config.dir.clone(),
+            min_free: config.min_free,
+            max: config.max,
+            broken: OnceLock::new(),
+            sampled: Mutex::default(),
+        }
+    }
+
+    /// What there is room for, as of a second ago at most.
+    pub(super) fn room(&self, at: Instant) -> Room {
+        let mut sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((when, room)) = &*sampled
+            && at.saturating_duration_since(*when) < SAMPLED
+        {
+            return room.clone();
+        }
+        let room = self.look();
+        *sampled = Some((at, room.clone()));
+        room
+    }
+
+    fn look(&self) -> Room {
+        let free = free(&self.dir);
+        let bytes =
+            ["node.db", "node.db-wal"].iter().filter_map(|name| fs::metadata(self.dir.join(name)).ok());
+        let bytes = bytes.map(|file| file.len()).sum();
+        let writable = self.writable(free, bytes);
+        Room { free, writable, bytes }
+    }
+
+    fn writable(&self, free: Option<u64>, bytes: u64) -> Result<(), String> {
+        if let Some(why) = self.broken.get() {
+            return Err(format!("the node's store is damaged and takes nothing more: {why}"));
+        }
+        if let Some(free) = free.filter(|free| *free < self.min_free) {
+            let min = self.min_free;
+            return Err(format!(
+                "the node's disk has {free} bytes free, less than the {min} of store.min_free"
+            ));
+        }
+        if let Some(max) = self.max.filter(|max| bytes >= max - reserve(*max)) {
+            return Err(format!("the node's store takes {bytes} bytes, and store.max is {max}"));
+        }
+        if !self.ballast().exists() {
+            return Err("the node's disk is full".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Notes that nothing may be written any more.
+    pub(super) fn broken(&self, why: String) {
+        let _ = self.broken.set(why);
+        self.forget();
+    }
+
+    /// Frees the reserve.
+    pub(super) fn give_up_ballast(&self) {
+        tracing::error!(dir = %self.dir.display(), "the disk is full: new tasks are refused until there is room");
+        match fs::remove_file(self.ballast()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::error!(%error, "the reserve on the disk could not be freed");
+            }
+            _ => {}
+        }
+        self.forget();
+    }
+
+    /// Takes the reserve again, if it is gone and there is room for more than it.
+    pub(super) fn restore_ballast(&self) {
+        let path = self.ballast();
+        let roomy = free(&self.dir).is_none_or(|free| free > self.min_free.saturating_add(2 * BALLAST));
+        if !roomy || path.exists() {
+            return;
+        }
+        if let Err(error) = reserve_file(&path) {
+            tracing::warn!(%error, "no reserve could be laid on the disk");
+            let _ = fs::remove_file(&path);
+        }
+        self.forget();
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.dir.join("node.ballast")
+    }
+
+    fn forget(&self) {
+        *self.sampled.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// How much of the most that the store may take is left for tasks that exist.
+fn reserve(max: u64) -> u64 {
+    BALLAST.min(max / 4)
+}
+
+fn reserve_file(path: &Path) -> io::Result<()> {
+    let file = super::dir::create(path, OpenOptions::new().write(true).create_new(true))?;
+    #[cfg(target_os = "linux")]
+    if rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, BALLAST).is_ok() {
+        return Ok(());
+    }
+    fill(file)
+}
+
+/// Where space can't be asked for, it is written. Not with zeros, which some file systems don't store.
+fn fill(mut file: File) -> io::Result<()> {
+    let mut block = vec![0; 64 * 1024];
+    getrandom::fill(&mut block).map_err(|error| io::Error::other(error.to_string()))?;
+    for _ in 0..BALLAST / (64 * 1024) {
+        file.write_all(&block)?;
+    }
+    file.sync_all()
+}
+
+/// Free bytes for this process where a path lies, where they can be told.
+#[cfg(unix)]
+pub(super) fn free(path: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(path).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Free bytes for this process where a path lies, where they can be told.
+#[cfg(not(unix))]
+pub(super) fn free(_path: &Path) -> Option<u64> {
+    None
+}
