@@ -9,7 +9,7 @@ use crate::model::{Content, Json, Message, Part, Role, Task, Timestamp};
 
 /// What an agent asks.
 #[derive(Debug, Default, PartialEq)]
-pub struct Question {
+pub(super) struct Question {
     /// What it says in words.
     text: String,
     /// What the node says of it, if it does.
@@ -53,7 +53,7 @@ struct Reply<'a> {
 impl Question {
     /// Reads the status message of a task that waits.
     #[must_use]
-    pub fn of(message: Option<&Message>) -> Self {
+    pub(super) fn of(message: Option<&Message>) -> Self {
         let Some(message) = message else { return Self::default() };
         let form = message.parts.iter().find_map(|part| match &part.content {
             Content::Data(json) => json.read::<Form>().ok(),
@@ -64,7 +64,7 @@ impl Question {
 
     /// The lines to show: words, the tool with all of its input, the options with their numbers.
     #[must_use]
-    pub fn lines(&self) -> Vec<String> {
+    pub(super) fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.text.lines().map(str::to_owned).collect();
         let Some(form) = &self.form else { return lines };
         if let Some(tool) = &form.tool {
@@ -85,13 +85,14 @@ impl Question {
 
     /// The message that answers it. A number or an option's id or name chooses that option.
     #[must_use]
-    pub fn answer(&self, line: &str, task: &Task) -> Message {
+    pub(super) fn answer(&self, line: &str, task: &Task) -> Message {
         let line = line.trim();
         let mut parts = vec![Part::text(line)];
         if let Some(form) = &self.form {
             let choice = form.chosen(line);
             let text = choice.is_none().then_some(line);
-            let reply = Reply { kind: &form.kind, id: &form.id, option: choice.map(|choice| &*choice.id), text };
+            let reply =
+                Reply { kind: &form.kind, id: &form.id, option: choice.map(|choice| &*choice.id), text };
             if let Some(choice) = choice {
                 parts = vec![Part::text(if choice.name.is_empty() { &choice.id } else { &choice.name })];
             }
@@ -122,12 +123,12 @@ fn pretty(json: &Json) -> String {
 
 /// Whether there is somebody to ask.
 #[must_use]
-pub fn can_ask(screen: Screen) -> bool {
+pub(super) fn can_ask(screen: Screen) -> bool {
     screen.err && !screen.json && (io::stdin().is_terminal() || terminal_of_process().is_some())
 }
 
 /// Shows a question and waits for a line; `None` at the end of input.
-pub async fn ask(screen: Screen, question: &Question) -> Option<String> {
+pub(super) async fn ask(screen: Screen, question: &Question) -> Option<String> {
     for line in question.lines() {
         for line in line.lines() {
             screen.error(line);
@@ -138,7 +139,11 @@ pub async fn ask(screen: Screen, question: &Question) -> Option<String> {
     let (sender, line) = tokio::sync::oneshot::channel();
     // A thread of its own: it may wait for ever, and the runtime must not wait for it.
     std::thread::spawn(move || sender.send(read_line()));
-    line.await.ok().flatten().map(|line| terminal::escaped(line.trim()).into_owned()).filter(|line| !line.is_empty())
+    line.await
+        .ok()
+        .flatten()
+        .map(|line| terminal::escaped(line.trim()).into_owned())
+        .filter(|line| !line.is_empty())
 }
 
 fn read_line() -> Option<String> {

@@ -6,13 +6,13 @@ use crate::doors::config::Listen;
 
 /// Check the configuration: every fault with file, line and a hint
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Also look at this machine: workspaces, programs, ports
     #[arg(long)]
     live: bool,
 }
 
-pub fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
+pub(super) fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
     let look = if arguments.live { Look::Machine } else { Look::File };
     let config = Config::load(&ctx.flags, &ctx.around, look)?;
     let mut warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
@@ -31,7 +31,7 @@ pub fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
 }
 
 /// Whether a port can't be had. A node that runs has it, so it is no fault.
-fn taken(listen: &Listen) -> Option<String> {
+pub(super) fn taken(listen: &Listen) -> Option<String> {
     match listen {
         Listen::Tcp { addr, optional: false } => std::net::TcpListener::bind(addr)
             .err()

@@ -7,12 +7,12 @@ use super::exit::Code;
 /// Print completions for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "As with: a2ad completions bash > ~/.local/share/bash-completion/completions/a2ad")]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Which shell
     shell: clap_complete::Shell,
 }
 
-pub fn run(arguments: &Arguments) -> anyhow::Result<Code> {
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Code> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut super::Arguments::command(), "a2ad", &mut script);
     std::io::Write::write_all(&mut std::io::stdout().lock(), &script)?;

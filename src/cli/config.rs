@@ -1,11 +1,14 @@
 //! `a2ad config`: what is in force, and where it comes from.
 
-use super::{Context, exit::Code};
+use super::{
+    Context,
+    exit::{Code, Failure},
+};
 use crate::config::{Config, Look, Paths, Shown};
 
 /// Show the values in force and where each comes from
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// Show values with their origin: default, FILE:LINE, env NAME or a flag; secrets as ***
     Show {
         /// A key or a table, as limits.body or agents.claude
@@ -16,7 +19,7 @@ pub enum Command {
     Path,
 }
 
-pub fn run(ctx: &Context, command: &Command) -> anyhow::Result<Code> {
+pub(super) fn run(ctx: &Context, command: &Command) -> anyhow::Result<Code> {
     match command {
         Command::Show { key } => show(ctx, key.as_deref()),
         Command::Path => {
@@ -33,10 +36,14 @@ pub fn run(ctx: &Context, command: &Command) -> anyhow::Result<Code> {
 
 fn show(ctx: &Context, key: Option<&str>) -> anyhow::Result<Code> {
     let config = Config::load(&ctx.flags, &ctx.around, Look::File)?;
-    for Shown { key, value, origin, restart } in config.show(key)? {
+    for Shown { key, value, origin, restart } in
+        config.show(key).map_err(|fault| Failure::usage(fault.to_string()))?
+    {
         if ctx.screen.json {
             let origin = origin.to_string();
-            ctx.screen.json(&serde_json::json!({"key": key, "value": value, "origin": origin, "restart": restart}))?;
+            ctx.screen.json(
+                &serde_json::json!({"key": key, "value": value, "origin": origin, "restart": restart}),
+            )?;
         } else {
             let note = if restart { " (restart needed)" } else { "" };
             ctx.screen.answer(&format!("{key} = {value}  # {origin}{note}\n"))?;

@@ -4,7 +4,7 @@ use super::{Context, exit::Code, target};
 
 /// Delete a conversation
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// Delete a conversation with all of its tasks; the agent's program is asked to forget its session
     #[command(visible_alias = "rm")]
     Delete {
@@ -19,11 +19,12 @@ struct Deleted {
     tasks: u64,
 }
 
-pub async fn run(ctx: &Context, command: Command) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context, command: Command) -> anyhow::Result<Code> {
     let Command::Delete { id } = command;
     let target = target::find(ctx)?;
     let path = format!("contexts/{}", super::segment(&id));
-    let deleted: Deleted = target.http.ops(reqwest::Method::DELETE, &path, super::NOTHING, super::PATIENCE).await?;
+    let deleted: Deleted =
+        target.http.ops(reqwest::Method::DELETE, &path, super::NOTHING, super::PATIENCE).await?;
     if ctx.screen.json {
         ctx.screen.json(&deleted)?;
     } else {

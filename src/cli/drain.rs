@@ -14,7 +14,7 @@ use crate::model::ops::Drain;
 
 /// Let running turns end and keep new ones queued, as before a restart
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Wait until nothing runs, at most this long (0: for ever); exit code 75 at the limit
     #[arg(long, value_name = "DURATION", value_parser = clock::duration, conflicts_with = "off")]
     wait: Option<Duration>,
@@ -31,15 +31,19 @@ struct Order {
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(500);
 
-pub async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
     let target = target::find(ctx)?;
     let order = Order { on: !arguments.off };
-    let mut drain: Drain = target.http.ops(reqwest::Method::POST, "drain", Some(&order), super::PATIENCE).await?;
+    let mut drain: Drain =
+        target.http.ops(reqwest::Method::POST, "drain", Some(&order), super::PATIENCE).await?;
     if let Some(wait) = arguments.wait {
         let deadline = (!wait.is_zero()).then(|| Instant::now() + wait);
         while drain.running > 0 {
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(Failure::new(Code::Busy, format!("{} turns still run; the drain goes on", drain.running)));
+                return Err(Failure::new(
+                    Code::Busy,
+                    format!("{} turns still run; the drain goes on", drain.running),
+                ));
             }
             tokio::time::sleep(LOOK).await;
             drain = super::get(&target, "drain").await?;

@@ -10,7 +10,7 @@ use super::{
 
 /// Whether the node is alive, for container probes: exit code 0, or 69
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Whether it also takes new work: not while it starts or drains, or when its store can't write
     #[arg(long)]
     ready: bool,
@@ -19,7 +19,7 @@ pub struct Arguments {
 /// A probe is repeated soon, so it does not wait long.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
     let target = target::find(ctx)?;
     let path = if arguments.ready { "/readyz" } else { "/healthz" };
     let status = target.http.probe(path, PATIENCE).await?;

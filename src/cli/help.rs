@@ -10,7 +10,7 @@ use super::{
 
 /// Help on a command, or on exit-codes, environment, files
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// A command, or a topic: exit-codes, environment, files
     #[arg(value_name = "COMMAND|TOPIC")]
     words: Vec<String>,
@@ -47,9 +47,10 @@ and counts on this machine only; for another machine make one with `a2ad token n
 ";
 
 /// The topics that are no command.
-const TOPICS: [(&str, &str); 3] = [("exit-codes", exit::HELP), ("environment", ENVIRONMENT), ("files", FILES)];
+const TOPICS: [(&str, &str); 3] =
+    [("exit-codes", exit::HELP), ("environment", ENVIRONMENT), ("files", FILES)];
 
-pub fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
+pub(super) fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
     let text = text(&arguments.words)?;
     ctx.screen.answer(&text)?;
     Ok(Code::Ok)
@@ -74,7 +75,7 @@ fn text(words: &[String]) -> anyhow::Result<String> {
 }
 
 /// `a2ad --version`.
-pub fn version(screen: Screen) -> anyhow::Result<Code> {
+pub(super) fn version(screen: Screen) -> anyhow::Result<Code> {
     let version = env!("CARGO_PKG_VERSION");
     if screen.json {
         let about = serde_json::json!({
@@ -97,7 +98,9 @@ mod tests {
     #[test]
     fn topics_and_commands_have_help_and_nothing_else_has() {
         let help = |words: &[&str]| text(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
-        for words in [&[][..], &["exit-codes"], &["environment"], &["files"], &["send"], &["task", "artifacts"]] {
+        for words in
+            [&[][..], &["exit-codes"], &["environment"], &["files"], &["send"], &["task", "artifacts"]]
+        {
             assert!(help(words).unwrap().lines().count() > 5, "{words:?}");
         }
         let error = help(&["task", "fly"]).unwrap_err().to_string();

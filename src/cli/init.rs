@@ -10,7 +10,7 @@ use crate::config::{Paths, init};
 
 /// Write a commented a2ad.toml; never overwrites one
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The system's (/etc/a2ad) instead of the user's
     #[arg(long)]
     system: bool,
@@ -19,20 +19,26 @@ pub struct Arguments {
     new_identity: bool,
 }
 
-pub fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
+pub(super) fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
     if arguments.new_identity {
-        return Err(Failure::usage("nodes have no key of their own in this version: leave --new-identity out"));
+        return Err(Failure::usage(
+            "nodes have no key of their own in this version: leave --new-identity out",
+        ));
     }
     let paths = if arguments.system && ctx.flags.config.is_none() {
-        Paths::system(ctx.flags.name.as_deref())
+        Paths::system(ctx.flags.name.as_deref(), &ctx.around)
     } else {
         Paths::of(&ctx.flags, &ctx.around)?
     };
     let file = paths.config.display();
     init::write(&paths).map_err(|error| {
         let text = match error.kind() {
-            io::ErrorKind::AlreadyExists => format!("{file} exists and stays as it is; edit it, or move it away"),
-            io::ErrorKind::PermissionDenied => format!("{file} can't be written by this user; run as root, or give --config FILE"),
+            io::ErrorKind::AlreadyExists => {
+                format!("{file} exists and stays as it is; edit it, or move it away")
+            }
+            io::ErrorKind::PermissionDenied => {
+                format!("{file} can't be written by this user; run as root, or give --config FILE")
+            }
             _ => format!("{file} can't be written: {error}"),
         };
         Failure::new(Code::CannotCreate, text)

@@ -30,9 +30,9 @@ mod status;
 mod target;
 mod task;
 mod terminal;
-mod token;
 #[cfg(test)]
 mod tests;
+mod token;
 mod watch;
 
 use std::{ffi::OsString, io, path::PathBuf, time::Duration};
@@ -88,7 +88,14 @@ struct Global {
     #[arg(long, value_name = "FORMAT", value_parser = ["auto", "pretty", "json"], global = true, help_heading = "Global options")]
     log_format: Option<String>,
     /// Colors on the terminal (NO_COLOR is obeyed)
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true, help_heading = "Global options")]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        global = true,
+        help_heading = "Global options"
+    )]
     color: Color,
     /// Say less on standard error
     #[arg(short, long, global = true, help_heading = "Global options")]
@@ -139,7 +146,12 @@ impl Command {
     const fn dials(&self) -> bool {
         !matches!(
             self,
-            Self::Serve(_) | Self::Init(_) | Self::Check(_) | Self::Config(_) | Self::Completions(_) | Self::Help(_)
+            Self::Serve(_)
+                | Self::Init(_)
+                | Self::Check(_)
+                | Self::Config(_)
+                | Self::Completions(_)
+                | Self::Help(_)
         )
     }
 
@@ -187,7 +199,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Code {
         }
     };
     let screen = Screen::new(arguments.global.color, arguments.global.quiet, arguments.global.json);
-    let chain = arguments.global.log.as_deref().is_some_and(|log| log.contains("debug") || log.contains("trace"));
+    let chain =
+        arguments.global.log.as_deref().is_some_and(|log| log.contains("debug") || log.contains("trace"));
     match begin(arguments, screen) {
         Ok(code) => code,
         Err(error) => fail(&error, screen, chain),
@@ -220,7 +233,10 @@ fn begin(arguments: Arguments, screen: Screen) -> anyhow::Result<Code> {
         around: Surroundings::here()?,
     };
     if command.is_operators() && ctx.around.var("A2AD_RUN").is_some() {
-        return Err(Failure::new(Code::NotAllowed, "not allowed inside a turn of an agent: run it from a shell of yours"));
+        return Err(Failure::new(
+            Code::NotAllowed,
+            "not allowed inside a turn of an agent: run it from a shell of yours",
+        ));
     }
     if !matches!(command, Command::Serve(_)) {
         log(ctx.flags.log.as_deref())?;
@@ -273,7 +289,10 @@ fn log(filter: Option<&str>) -> anyhow::Result<()> {
 const NOTHING: Option<&()> = None;
 
 /// One of the operator's questions.
-async fn get<T: serde::de::DeserializeOwned>(target: &target::Target, path: &str) -> Result<T, crate::peer::Error> {
+async fn get<T: serde::de::DeserializeOwned>(
+    target: &target::Target,
+    path: &str,
+) -> Result<T, crate::peer::Error> {
     target.http.ops(reqwest::Method::GET, path, NOTHING, PATIENCE).await
 }
 

@@ -5,9 +5,9 @@ use crate::model::{Timestamp, ops::ChildStatus};
 
 /// Show every program that runs for a task, and what it waits for
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub(super) struct Arguments {}
 
-pub async fn run(ctx: &Context) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context) -> anyhow::Result<Code> {
     let target = target::find(ctx)?;
     let children: Vec<ChildStatus> = super::get(&target, "ps").await?;
     if ctx.screen.json {
@@ -22,12 +22,14 @@ pub async fn run(ctx: &Context) -> anyhow::Result<Code> {
     }
     let now = Timestamp::now();
     let rows: Vec<Vec<String>> = children.iter().map(|child| row(child, now)).collect();
-    ctx.screen.table(&["PID", "TASK", "AGENT", "AGE", "LAST OUTPUT", "CPU", "RSS", "TREE", "WAITS FOR"], &rows)?;
+    ctx.screen
+        .table(&["PID", "TASK", "AGENT", "AGE", "LAST OUTPUT", "CPU", "RSS", "TREE", "WAITS FOR"], &rows)?;
     Ok(Code::Ok)
 }
 
 fn row(child: &ChildStatus, now: Timestamp) -> Vec<String> {
-    let last = child.last_output.map_or_else(|| "-".to_owned(), |then| format!("{} ago", clock::ago(then, now)));
+    let last =
+        child.last_output.map_or_else(|| "-".to_owned(), |then| format!("{} ago", clock::ago(then, now)));
     vec![
         child.pid.to_string(),
         child.task.clone(),

@@ -11,9 +11,9 @@ use crate::model::ops::Reloaded;
 ///
 /// A faulty file changes nothing and ends with exit code 78. A running turn keeps the agent it began with.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub(super) struct Arguments {}
 
-pub async fn run(ctx: &Context) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context) -> anyhow::Result<Code> {
     let reloaded = reload(&target::find(ctx)?).await?;
     if ctx.screen.json {
         ctx.screen.json(&reloaded)?;
@@ -24,7 +24,7 @@ pub async fn run(ctx: &Context) -> anyhow::Result<Code> {
 }
 
 /// Asks for it. A faulty configuration is a matter of the configuration, not of the call.
-pub async fn reload(target: &target::Target) -> anyhow::Result<Reloaded> {
+pub(super) async fn reload(target: &target::Target) -> anyhow::Result<Reloaded> {
     let asked = target.http.ops(reqwest::Method::POST, "reload", super::NOTHING, super::PATIENCE).await;
     asked.map_err(|error| match error.refusal() {
         Some(refusal) if refusal.status == 400 => Failure::new(Code::Config, refusal.message.clone()),
@@ -33,7 +33,7 @@ pub async fn reload(target: &target::Target) -> anyhow::Result<Reloaded> {
 }
 
 /// What changed, a line each.
-pub fn say(ctx: &Context, reloaded: &Reloaded) -> std::io::Result<()> {
+pub(super) fn say(ctx: &Context, reloaded: &Reloaded) -> std::io::Result<()> {
     for key in &reloaded.changed {
         ctx.screen.answer(&format!("changed          {key}\n"))?;
     }

@@ -13,7 +13,7 @@ use super::exit::{Code, Failure};
 
 /// A folder to save files in.
 #[derive(Debug)]
-pub struct Folder {
+pub(super) struct Folder {
     path: PathBuf,
     force: bool,
 }
@@ -26,14 +26,14 @@ const MOST_NUMBERS: u32 = 1000;
 
 impl Folder {
     /// Opens it, or makes it.
-    pub fn open(path: &Path, force: bool) -> anyhow::Result<Self> {
+    pub(super) fn open(path: &Path, force: bool) -> anyhow::Result<Self> {
         std::fs::create_dir_all(path).with_context(|| cannot(path))?;
         Ok(Self { path: path.to_owned(), force })
     }
 
     /// Saves a file under a cleaned name. A name that is taken gets a number, or is replaced if that was asked for; a
     /// link of that name is replaced and never followed.
-    pub fn save(&self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
+    pub(super) fn save(&self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
         let name = cleaned(name);
         if self.force {
             return self.replace(&name, bytes);
@@ -47,14 +47,18 @@ impl Folder {
                 Err(error) => return Err(anyhow::Error::new(error).context(cannot(&path))),
             }
         }
-        Err(Failure::new(Code::CannotCreate, format!("{} holds too many files called {name}", self.path.display())))
+        Err(Failure::new(
+            Code::CannotCreate,
+            format!("{} holds too many files called {name}", self.path.display()),
+        ))
     }
 
     /// Written beside and put in place at once: a link there is replaced itself, not what it leads to.
     fn replace(&self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
         let path = self.path.join(name);
         let beside = self.path.join(format!(".{name}.{}.part", std::process::id()));
-        let file = OpenOptions::new().write(true).create_new(true).open(&beside).with_context(|| cannot(&beside))?;
+        let file =
+            OpenOptions::new().write(true).create_new(true).open(&beside).with_context(|| cannot(&beside))?;
         let written = write(file, &beside, bytes)
             .and_then(|()| std::fs::rename(&beside, &path).with_context(|| cannot(&path)));
         if written.is_err() {

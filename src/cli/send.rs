@@ -16,9 +16,7 @@ use super::{
     target,
     watch::{self, End, Watch},
 };
-use crate::model::{
-    Content, Json, Message, Operation, Part, Role, Send, SendConfiguration, TaskState,
-};
+use crate::model::{Content, Json, Message, Operation, Part, Role, Send, SendConfiguration, TaskState};
 use crate::peer::{Follow, Peer};
 use crate::wire::Single;
 
@@ -32,7 +30,7 @@ use crate::wire::Single;
     git diff | a2ad send -a claude --file design.pdf \"review this\" -\n  \
     a2ad send --to https://box.example --token-file box.token \"run the tests\"\n\n\
     Exit codes: 0 completed, 1 failed or rejected, 3 canceled, 4 waits for an answer or a login, 75 time limit.")]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The agent; without it the default one, or the one that has the task or the context
     #[arg(short, long, value_name = "AGENT")]
     agent: Option<String>,
@@ -59,7 +57,7 @@ pub struct Arguments {
     text: Vec<String>,
 }
 
-pub async fn run(ctx: &Context, arguments: Arguments) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context, arguments: Arguments) -> anyhow::Result<Code> {
     let limit = arguments.timeout.filter(|limit| !limit.is_zero());
     let deadline = limit.map(|limit| Instant::now() + limit);
     let message = message(&arguments)?;
@@ -96,7 +94,12 @@ fn time_is_up() -> anyhow::Error {
 }
 
 /// The turn, the questions in it, and the turns that answer them.
-async fn converse(ctx: &Context, peer: &Peer, mut send: Send, deadline: Option<Instant>) -> anyhow::Result<Code> {
+async fn converse(
+    ctx: &Context,
+    peer: &Peer,
+    mut send: Send,
+    deadline: Option<Instant>,
+) -> anyhow::Result<Code> {
     let screen = ctx.screen;
     let mut signals = Signals::listen()?;
     let mut watch = Watch::new(screen, deadline);
@@ -122,7 +125,9 @@ async fn converse(ctx: &Context, peer: &Peer, mut send: Send, deadline: Option<I
             End::Told => {}
         }
         let waits = watch.answer().state() == Some(TaskState::InputRequired);
-        let (true, true, Some(task)) = (waits, ask::can_ask(screen), watch.stub()) else { return watch.conclude() };
+        let (true, true, Some(task)) = (waits, ask::can_ask(screen), watch.stub()) else {
+            return watch.conclude();
+        };
         watch.end_line()?;
         let question = ask::Question::of(watch.answer().message());
         let line = tokio::select! {
@@ -171,7 +176,12 @@ async fn post(ctx: &Context, peer: &Peer, mut send: Send) -> anyhow::Result<Code
         Single::Task(task) => ctx.screen.answer(&format!("{}\n", task.id))?,
         Single::Message(message) if ctx.screen.json => ctx.screen.json(&*message)?,
         Single::Message(message) => ctx.screen.note(&format!("answered without a task: {}", message.text())),
-        _ => return Err(Failure::new(Code::Unreachable, "the answer to a send is neither a task nor a message")),
+        _ => {
+            return Err(Failure::new(
+                Code::Unreachable,
+                "the answer to a send is neither a task nor a message",
+            ));
+        }
     }
     Ok(Code::Ok)
 }
@@ -182,7 +192,12 @@ async fn wait(ctx: &Context, peer: &Peer, send: Send) -> anyhow::Result<Code> {
     let update = match peer.call(&Operation::Send(send)).await? {
         Single::Task(task) => crate::model::Update::Task(task.into_owned()),
         Single::Message(message) => crate::model::Update::Message(message.into_owned()),
-        _ => return Err(Failure::new(Code::Unreachable, "the answer to a send is neither a task nor a message")),
+        _ => {
+            return Err(Failure::new(
+                Code::Unreachable,
+                "the answer to a send is neither a task nor a message",
+            ));
+        }
     };
     watch.take(&update)?;
     watch.conclude()
@@ -239,10 +254,8 @@ fn message(arguments: &Arguments) -> anyhow::Result<Message> {
 
 #[expect(clippy::disallowed_methods, reason = "the file that the user named")]
 fn file(path: &Path) -> anyhow::Result<Part> {
-    let bytes = std::fs::read(path).with_context(|| Failure {
-        code: Code::Usage,
-        text: format!("{} can't be read", path.display()),
-    })?;
+    let bytes = std::fs::read(path)
+        .with_context(|| Failure { code: Code::Usage, text: format!("{} can't be read", path.display()) })?;
     let mut part = Part::of(Content::Raw(bytes.into()));
     part.filename = path.file_name().map(|name| name.to_string_lossy().into_owned());
     part.media_type = media_type(path).map(str::to_owned);
@@ -303,7 +316,10 @@ mod tests {
         let path = dir.path().join("shot.PNG");
         std::fs::write(&path, [137, 80]).unwrap();
         let part = file(&path).unwrap();
-        assert_eq!((part.filename.as_deref(), part.media_type.as_deref()), (Some("shot.PNG"), Some("image/png")));
+        assert_eq!(
+            (part.filename.as_deref(), part.media_type.as_deref()),
+            (Some("shot.PNG"), Some("image/png"))
+        );
         let error = file(&dir.path().join("absent")).unwrap_err();
         assert_eq!(super::super::exit::of_error(&error), Code::Usage);
     }

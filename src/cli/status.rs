@@ -6,13 +6,16 @@ use super::{
     target,
     terminal::{Screen, Style, one_line},
 };
-use crate::model::{Timestamp, ops::{AgentStatus, Status}};
+use crate::model::{
+    Timestamp,
+    ops::{AgentStatus, Status},
+};
 
 /// Show what the node serves, what runs, and what is wrong
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub(super) struct Arguments {}
 
-pub async fn run(ctx: &Context) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context) -> anyhow::Result<Code> {
     let target = target::find(ctx)?;
     let status: Status = super::get(&target, "status").await?;
     if ctx.screen.json {
@@ -28,17 +31,32 @@ pub async fn run(ctx: &Context) -> anyhow::Result<Code> {
 fn lines(status: &Status, screen: Screen, now: Timestamp) -> Vec<String> {
     let name = screen.paint(Style::Bold, &one_line(&status.name));
     let mut lines = vec![
-        format!("{name}  a2ad {}, pid {}, up {}", one_line(&status.version), status.pid, clock::ago(status.since, now)),
+        format!(
+            "{name}  a2ad {}, pid {}, up {}",
+            one_line(&status.version),
+            status.pid,
+            clock::ago(status.since, now)
+        ),
         format!("listens    {}", one_line(&status.urls.join("  "))),
-        format!("tasks      {} running, {} queued, {} waiting for somebody", status.running, status.queued, status.waiting),
-        format!("store      {} used, {} free", clock::size(status.store_bytes), clock::size(status.store_free)),
+        format!(
+            "tasks      {} running, {} queued, {} waiting for somebody",
+            status.running, status.queued, status.waiting
+        ),
+        format!(
+            "store      {} used, {} free",
+            clock::size(status.store_bytes),
+            clock::size(status.store_free)
+        ),
         format!(
             "isolation  {}; sandbox {}; custody {}",
-            one_line(&status.isolation), one_line(&status.sandbox), one_line(&status.custody)
+            one_line(&status.isolation),
+            one_line(&status.sandbox),
+            one_line(&status.custody)
         ),
     ];
     if status.draining {
-        lines.push(screen.paint(Style::Warn, "draining   new turns wait; `a2ad drain --off` lets them go on"));
+        lines
+            .push(screen.paint(Style::Warn, "draining   new turns wait; `a2ad drain --off` lets them go on"));
     }
     for agent in &status.agents {
         lines.push(agent_line(agent, screen));
@@ -50,7 +68,7 @@ fn lines(status: &Status, screen: Screen, now: Timestamp) -> Vec<String> {
 }
 
 /// One agent in one line: what it is, and why it is not ready.
-pub fn agent_line(agent: &AgentStatus, screen: Screen) -> String {
+pub(super) fn agent_line(agent: &AgentStatus, screen: Screen) -> String {
     let name = screen.paint(Style::Bold, &one_line(&agent.name));
     let mark = if agent.default { " (default)" } else { "" };
     let version = agent.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
@@ -61,14 +79,17 @@ pub fn agent_line(agent: &AgentStatus, screen: Screen) -> String {
     let about = format!("{}{version}, {}", agent.runtime, agent.workspace);
     format!(
         "agent      {name}{mark}  {}  {state}, {} running, {} queued, ask: {}",
-        one_line(&about), agent.running, agent.queued, one_line(&agent.permissions)
+        one_line(&about),
+        agent.running,
+        agent.queued,
+        one_line(&agent.permissions)
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use super::super::terminal::Color;
+    use super::*;
 
     #[test]
     fn what_is_wrong_is_said_and_escaped() {

@@ -15,11 +15,11 @@ use crate::model::{ContextId, Seq, Task, TaskId, TaskState, Update};
 use crate::peer::{Follow, Peer, Step};
 
 /// How long a lost stream is tried again.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Why the watching ended.
 #[derive(Debug)]
-pub enum End {
+pub(super) enum End {
     /// The turn or the task has ended, or waits.
     Told,
     /// A signal came.
@@ -29,7 +29,7 @@ pub enum End {
 }
 
 /// What is known of a task while it is watched, over several turns.
-pub struct Watch {
+pub(super) struct Watch {
     screen: Screen,
     answer: Answer,
     spinner: Option<ProgressBar>,
@@ -41,35 +41,23 @@ pub struct Watch {
 impl Watch {
     /// Begins. `deadline` is for all that follows.
     #[must_use]
-    pub fn new(screen: Screen, deadline: Option<Instant>) -> Self {
-        Self {
-            screen,
-            answer: Answer::default(),
-            spinner: None,
-            task: None,
-            context: None,
-            deadline,
-        }
+    pub(super) fn new(screen: Screen, deadline: Option<Instant>) -> Self {
+        Self { screen, answer: Answer::default(), spinner: None, task: None, context: None, deadline }
     }
 
     /// The task, once it is known.
-    pub const fn task(&self) -> Option<&TaskId> {
+    pub(super) const fn task(&self) -> Option<&TaskId> {
         self.task.as_ref()
     }
 
-    /// The conversation, once it is known.
-    pub const fn context(&self) -> Option<&ContextId> {
-        self.context.as_ref()
-    }
-
     /// The answer so far.
-    pub const fn answer(&self) -> &Answer {
+    pub(super) const fn answer(&self) -> &Answer {
         &self.answer
     }
 
     /// The task as far as an answer to its question needs it.
     #[must_use]
-    pub fn stub(&self) -> Option<Task> {
+    pub(super) fn stub(&self) -> Option<Task> {
         Some(Task {
             id: self.task.clone()?,
             context_id: self.context.clone(),
@@ -84,7 +72,11 @@ impl Watch {
     ///
     /// # Errors
     /// What the stream says; [`io::ErrorKind::BrokenPipe`] when nobody reads.
-    pub async fn follow(&mut self, follow: &mut Follow<'_>, signals: &mut Signals) -> anyhow::Result<End> {
+    pub(super) async fn follow(
+        &mut self,
+        follow: &mut Follow<'_>,
+        signals: &mut Signals,
+    ) -> anyhow::Result<End> {
         self.spin("waiting");
         let ended = self.run(follow, signals).await;
         self.still();
@@ -114,7 +106,7 @@ impl Watch {
     ///
     /// # Errors
     /// The output is closed.
-    pub fn take(&mut self, update: &Update) -> io::Result<()> {
+    pub(super) fn take(&mut self, update: &Update) -> io::Result<()> {
         self.note_ids(update);
         let pieces = self.answer.take(update);
         if self.screen.json {
@@ -157,7 +149,7 @@ impl Watch {
     ///
     /// # Errors
     /// The output is closed.
-    pub fn end_line(&self) -> io::Result<()> {
+    pub(super) fn end_line(&self) -> io::Result<()> {
         if self.screen.out && !self.screen.json && self.answer.line_is_open() {
             return self.screen.answer("\n");
         }
@@ -165,15 +157,19 @@ impl Watch {
     }
 
     /// Says how it ended, and gives the code for it.
-    pub fn conclude(&self) -> anyhow::Result<Code> {
+    pub(super) fn conclude(&self) -> anyhow::Result<Code> {
         self.end_line()?;
         let Some(state) = self.answer.state() else { return Ok(Code::Ok) };
         let said = self.answer.message().map(crate::model::Message::text).unwrap_or_default();
         let task = self.task.as_ref().map(ToString::to_string).unwrap_or_default();
         match state {
             TaskState::Failed => self.screen.error(&told(&format!("a2ad: task {task} failed"), &said)),
-            TaskState::Rejected => self.screen.error(&told(&format!("a2ad: task {task} was rejected"), &said)),
-            TaskState::Canceled => self.screen.error(&told(&format!("a2ad: task {task} was canceled"), &said)),
+            TaskState::Rejected => {
+                self.screen.error(&told(&format!("a2ad: task {task} was rejected"), &said))
+            }
+            TaskState::Canceled => {
+                self.screen.error(&told(&format!("a2ad: task {task} was canceled"), &said))
+            }
             TaskState::InputRequired => {
                 let text = told(&format!("a2ad: task {task} waits for an answer"), &said);
                 self.screen.error(&format!("{text}; give it with `a2ad send -t {task} TEXT`"));
@@ -238,7 +234,7 @@ fn told(what: &str, said: &str) -> String {
 }
 
 /// Waits for a time, or for ever.
-pub async fn until(deadline: Option<Instant>) {
+pub(super) async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
@@ -246,7 +242,7 @@ pub async fn until(deadline: Option<Instant>) {
 }
 
 /// What a person can do with a task that goes on without them.
-pub fn let_go(screen: Screen, task: Option<&TaskId>) {
+pub(super) fn let_go(screen: Screen, task: Option<&TaskId>) {
     match task {
         Some(task) => screen.error(&format!("the task goes on: a2ad task watch {task}")),
         None => screen.error("the task, if it has begun, goes on: a2ad task list"),
@@ -254,7 +250,7 @@ pub fn let_go(screen: Screen, task: Option<&TaskId>) {
 }
 
 /// Watches a task that somebody else started.
-pub async fn task(
+pub(super) async fn task(
     screen: Screen,
     peer: &Peer,
     id: TaskId,

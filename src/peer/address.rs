@@ -153,17 +153,25 @@ mod tests {
 
     #[test]
     fn addresses_are_urls_or_absolute_sockets() {
-        for good in ["https://box.example", "http://127.0.0.1:7878/agents/claude", "unix:/run/a2ad/a2ad.sock"] {
+        for good in ["https://box.example", "http://127.0.0.1:7878/agents/claude", "unix:/run/a2ad/a2ad.sock"]
+        {
             assert_eq!(Address::parse(good).unwrap().to_string(), good);
         }
-        for bad in ["box", "box:7878", "ftp://box", "unix:a2ad.sock", "https://box/?x=1", "https://", "http://b#f"] {
+        for bad in
+            ["box", "box:7878", "ftp://box", "unix:a2ad.sock", "https://box/?x=1", "https://", "http://b#f"]
+        {
             assert!(matches!(Address::parse(bad), Err(Error::Address { .. })), "{bad}");
         }
     }
 
     #[test]
     fn the_node_is_found_behind_the_path_of_an_agent() {
-        for (text, node) in [("http://a/agents/x", ""), ("http://a/b/agents/x/", "/b"), ("http://a/b", "/b"), ("http://a", "")] {
+        for (text, node) in [
+            ("http://a/agents/x", ""),
+            ("http://a/b/agents/x/", "/b"),
+            ("http://a/b", "/b"),
+            ("http://a", ""),
+        ] {
             assert_eq!(Address::parse(text).unwrap().node(), node, "{text}");
         }
     }

@@ -187,7 +187,9 @@ fn offers(card: &Card, found: &Found, agent: Option<&str>) -> String {
     match (offers.is_empty(), agent, &card.protocol_version) {
         (true, _, Some(version)) => format!("it speaks A2A {version} only"),
         (true, ..) => "it names none at all".to_owned(),
-        (false, Some(agent), _) => format!("for agent {agent} there is none; it offers {}", offers.join(", ")),
+        (false, Some(agent), _) => {
+            format!("for agent {agent} there is none; it offers {}", offers.join(", "))
+        }
         (false, None, _) => format!("it offers {}", offers.join(", ")),
     }
 }

@@ -40,7 +40,13 @@ pub struct Events {
 
 impl Events {
     pub(super) fn of(response: Response, url: String) -> Self {
-        Self { response: Some(response), parser: Parser::new(MOST_EVENT), ready: VecDeque::new(), just: None, url }
+        Self {
+            response: Some(response),
+            parser: Parser::new(MOST_EVENT),
+            ready: VecDeque::new(),
+            just: None,
+            url,
+        }
     }
 
     /// A stream of one event.

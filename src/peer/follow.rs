@@ -151,7 +151,8 @@ impl<'p> Follow<'p> {
                 // Broken before the first event: whether the message arrived is unknown. A node of our kind joins
                 // the same message to the task that it made (P-21); elsewhere it might be carried out twice.
                 if !self.peer.endpoint().ours {
-                    let why = "the connection broke before the first event; the message may have arrived".into();
+                    let why =
+                        "the connection broke before the first event; the message may have arrived".into();
                     return Err(Error::Lost { task: None, why });
                 }
                 self.events = Some(self.peer.stream(&Operation::Stream((**send).clone()), None).await?);

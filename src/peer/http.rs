@@ -78,11 +78,7 @@ impl Http {
     ///
     /// # Errors
     /// [`Error::Unreachable`].
-    pub async fn send(
-        &self,
-        request: RequestBuilder,
-        patience: Option<Duration>,
-    ) -> Result<Response, Error> {
+    pub async fn send(&self, request: RequestBuilder, patience: Option<Duration>) -> Result<Response, Error> {
         let request = match patience {
             Some(patience) => request.timeout(patience),
             None => request,
@@ -129,7 +125,8 @@ impl Http {
             .and_then(|value| value.to_str().ok()?.parse().ok())
             .map(Duration::from_secs);
         let request_id = request_id(&response);
-        let place = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let place =
+            response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let body = match self.body_within(response, 1 << 20).await {
             Ok(body) => body,
             Err(error) => return error,

@@ -143,11 +143,10 @@ impl Peer {
         if !response.status().is_success() {
             return Err(self.http.refusal(response).await);
         }
-        let is_stream = response
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok())
-            .is_some_and(|value| value.trim_start().to_ascii_lowercase().starts_with("text/event-stream"));
+        let is_stream =
+            response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).is_some_and(
+                |value| value.trim_start().to_ascii_lowercase().starts_with("text/event-stream"),
+            );
         if is_stream {
             return Ok(Events::of(response, self.http.address().to_string()));
         }
@@ -231,7 +230,12 @@ impl Http {
     /// # Errors
     /// [`Error::Unreachable`].
     pub async fn probe(&self, path: &str, patience: Duration) -> Result<u16, Error> {
-        let response = self.send(self.open_request(self.address().at(&format!("{}{path}", self.address().node()))), Some(patience)).await?;
+        let response = self
+            .send(
+                self.open_request(self.address().at(&format!("{}{path}", self.address().node()))),
+                Some(patience),
+            )
+            .await?;
         Ok(response.status().as_u16())
     }
 }

@@ -32,7 +32,14 @@ pub(super) struct Parser {
 impl Parser {
     /// A parser for one stream; `most` bytes may one event have.
     pub(super) fn new(most: usize) -> Self {
-        Self { line: Vec::new(), event: Event::default(), started: false, after_cr: false, comments: false, most }
+        Self {
+            line: Vec::new(),
+            event: Event::default(),
+            started: false,
+            after_cr: false,
+            comments: false,
+            most,
+        }
     }
 
     /// Whether the other side sends comments to keep the stream alive.
@@ -111,9 +118,13 @@ mod tests {
     #[test]
     fn events_are_read_whatever_ends_their_lines() {
         for end in ["\n", "\r", "\r\n"] {
-            let text = "\u{feff}: hi\nid: 7\nevent: error\ndata: a\ndata:b\n\ndata\n\nretry: 5\nx: y\n\ndata: c\n\n";
+            let text =
+                "\u{feff}: hi\nid: 7\nevent: error\ndata: a\ndata:b\n\ndata\n\nretry: 5\nx: y\n\ndata: c\n\n";
             let events = read(&[text.replace('\n', end).as_bytes()]);
-            assert_eq!(events, [event("error", "a\nb", Some("7")), event("", "", None), event("", "c", None)]);
+            assert_eq!(
+                events,
+                [event("error", "a\nb", Some("7")), event("", "", None), event("", "c", None)]
+            );
         }
     }
 

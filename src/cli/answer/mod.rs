@@ -7,11 +7,13 @@ use std::collections::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use super::clock;
-use crate::model::{Artifact, ArtifactId, Content, Message, Metadata, Part, Task, TaskState, TaskStatus, Update};
+use crate::model::{
+    Artifact, ArtifactId, Content, Message, Metadata, Part, Task, TaskState, TaskStatus, Update,
+};
 
 /// Something to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub(super) enum Piece {
     /// The answer's text, for standard output.
     Text(String),
     /// What the agent is at, for whoever waits.
@@ -22,7 +24,7 @@ pub enum Piece {
 
 /// What is known of an answer while it comes.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub(super) struct Answer {
     artifacts: HashMap<ArtifactId, Printed>,
     newest: Option<ArtifactId>,
     line_open: bool,
@@ -42,12 +44,14 @@ struct Printed {
 
 impl Answer {
     /// Takes an event; gives what is new in it.
-    pub fn take(&mut self, update: &Update) -> Vec<Piece> {
+    pub(super) fn take(&mut self, update: &Update) -> Vec<Piece> {
         let mut pieces = Vec::new();
         match update {
             Update::Task(task) => self.task(task, &mut pieces),
             Update::Message(message) => self.parts(&message.parts, &mut pieces),
-            Update::StatusUpdate(update) => self.status(&update.status, update.metadata.as_ref(), &mut pieces),
+            Update::StatusUpdate(update) => {
+                self.status(&update.status, update.metadata.as_ref(), &mut pieces)
+            }
             Update::ArtifactUpdate(update) if update.append => self.more(&update.artifact, &mut pieces),
             Update::ArtifactUpdate(update) => self.whole(&update.artifact, &mut pieces),
         }
@@ -55,27 +59,27 @@ impl Answer {
     }
 
     /// Where the task stands; `None` before the first event, and for an answer without a task.
-    pub const fn state(&self) -> Option<TaskState> {
+    pub(super) const fn state(&self) -> Option<TaskState> {
         self.state
     }
 
     /// The newest status message.
-    pub const fn message(&self) -> Option<&Message> {
+    pub(super) const fn message(&self) -> Option<&Message> {
         self.message.as_ref()
     }
 
     /// Whether text was printed and its line is not ended.
-    pub const fn line_is_open(&self) -> bool {
+    pub(super) const fn line_is_open(&self) -> bool {
         self.line_open
     }
 
     /// Whether any text was printed.
-    pub const fn has_text(&self) -> bool {
+    pub(super) const fn has_text(&self) -> bool {
         self.text
     }
 
     /// What the turn used, in words, if the node said it.
-    pub fn usage(&self) -> Option<&str> {
+    pub(super) fn usage(&self) -> Option<&str> {
         self.usage.as_deref()
     }
 
@@ -138,16 +142,21 @@ impl Answer {
             }
         }
         let printed = self.artifacts.entry(artifact.artifact_id.clone()).or_default();
-        let follows = text.as_bytes().get(..printed.bytes).is_some_and(|start| {
-            Sha256::digest(start) == printed.digest.clone().finalize()
-        });
+        let follows = text
+            .as_bytes()
+            .get(..printed.bytes)
+            .is_some_and(|start| Sha256::digest(start) == printed.digest.clone().finalize());
         if !follows {
             *printed = Printed { others: printed.others, ..Printed::default() };
         }
         let (from, seen) = (printed.bytes, printed.others);
         let rest = text.get(from..).unwrap_or_default();
-        let others: Vec<&Part> =
-            artifact.parts.iter().filter(|part| !matches!(part.content, Content::Text(_))).skip(seen).collect();
+        let others: Vec<&Part> = artifact
+            .parts
+            .iter()
+            .filter(|part| !matches!(part.content, Content::Text(_)))
+            .skip(seen)
+            .collect();
         if rest.is_empty() && others.is_empty() {
             return;
         }

@@ -49,7 +49,8 @@ fn printed(updates: &[Update]) -> String {
 
 #[test]
 fn deltas_are_printed_as_they_come() {
-    let updates = [artifact("a", "Hel", false), artifact("a", "lo", true), update(TaskState::Completed, None)];
+    let updates =
+        [artifact("a", "Hel", false), artifact("a", "lo", true), update(TaskState::Completed, None)];
     assert_eq!(printed(&updates), "Hello");
 }
 
@@ -74,7 +75,10 @@ fn an_artifact_that_is_replaced_is_printed_anew() {
 
 #[test]
 fn artifacts_begin_on_lines_of_their_own() {
-    assert_eq!(printed(&[artifact("a", "x", false), artifact("b", "y\n", false), artifact("c", "z", false)]), "x\ny\nz");
+    assert_eq!(
+        printed(&[artifact("a", "x", false), artifact("b", "y\n", false), artifact("c", "z", false)]),
+        "x\ny\nz"
+    );
 }
 
 #[test]
@@ -92,7 +96,10 @@ fn words_of_a_failure_are_no_answer() {
     let mut answer = Answer::default();
     assert_eq!(answer.take(&update(TaskState::Failed, Some("no such model"))), []);
     assert_eq!(answer.message().unwrap().text(), "no such model");
-    assert_eq!(answer.take(&update(TaskState::Working, Some("thinking"))), [Piece::Progress("thinking".into())]);
+    assert_eq!(
+        answer.take(&update(TaskState::Working, Some("thinking"))),
+        [Piece::Progress("thinking".into())]
+    );
 }
 
 #[test]

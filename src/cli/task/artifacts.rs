@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use super::super::{
     Context, clock,
     exit::{Code, Failure},
-    save::{self, Folder},
+    save::Folder,
     target,
 };
 use crate::model::{Artifact, Content, Part};
@@ -16,7 +16,7 @@ use crate::peer::{Address, Http};
 /// File names come from the agent, so they are cleaned; nothing is overwritten without --force, and nothing is written
 /// through a link. Parts that only name a URL are listed, and fetched with --fetch.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(in crate::cli) struct Arguments {
     #[command(flatten)]
     one: super::One,
     /// Save the files in this folder, which is made if it is missing
@@ -47,7 +47,7 @@ enum Body {
     Url(String),
 }
 
-pub async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
     let target = target::find(ctx)?;
     let (peer, id) = arguments.one.find(&target).await?;
     let task = peer.task(&id, Some(0)).await?;
@@ -109,7 +109,9 @@ fn items(artifact: &Artifact) -> Vec<Item> {
         match (&part.content, &part.filename) {
             // Pieces of one text, as they were streamed.
             (Content::Text(piece), None) => text.get_or_insert_default().extend_from_slice(piece.as_bytes()),
-            (Content::Text(piece), Some(name)) => items.push(item(name, part, "text/plain", piece.as_bytes())),
+            (Content::Text(piece), Some(name)) => {
+                items.push(item(name, part, "text/plain", piece.as_bytes()))
+            }
             (Content::Raw(bytes), name) => {
                 items.push(item(name.as_ref().unwrap_or(&stem), part, "application/octet-stream", bytes));
             }
@@ -144,8 +146,9 @@ fn with_ending(stem: &str, ending: &str) -> String {
 
 /// Without a credential, and without following a redirect.
 async fn fetch(url: &str) -> anyhow::Result<Vec<u8>> {
-    let parsed = reqwest::Url::parse(url)
-        .map_err(|error| Failure::new(Code::Failed, format!("the agent named `{url}`, which is no URL: {error}")))?;
+    let parsed = reqwest::Url::parse(url).map_err(|error| {
+        Failure::new(Code::Failed, format!("the agent named `{url}`, which is no URL: {error}"))
+    })?;
     let http = Http::new(Address::parse(&parsed.origin().ascii_serialization())?, None)?;
     let response = http.send(http.open_request(parsed), Some(Duration::from_secs(600))).await?;
     if !response.status().is_success() {
@@ -166,7 +169,8 @@ mod tests {
         let mut file = Part::of(Content::Raw(vec![1].into()));
         file.filename = Some("x.png".into());
         artifact.parts.push(file);
-        let names: Vec<(String, Body)> = items(&artifact).into_iter().map(|item| (item.name, item.body)).collect();
+        let names: Vec<(String, Body)> =
+            items(&artifact).into_iter().map(|item| (item.name, item.body)).collect();
         assert_eq!(
             names,
             [

@@ -2,7 +2,7 @@
 
 use super::super::{
     Context, clock,
-    exit::{Code, Failure},
+    exit::Code,
     target::{self, Target},
     terminal::Style,
 };
@@ -11,7 +11,7 @@ use crate::peer::Peer;
 
 /// List tasks, the newest first
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(in crate::cli) struct Arguments {
     /// Only tasks in this state: submitted, working, input-required, auth-required, completed, failed, canceled,
     /// rejected
     #[arg(long, value_name = "STATE", value_parser = state)]
@@ -39,7 +39,7 @@ const PAGE: i32 = 100;
 /// A task with the agent that has it, as far as that is known.
 type Row = (Option<String>, Task);
 
-pub async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
     let now = Timestamp::now();
     let since = arguments.since.as_deref().map(|since| clock::since(since, now)).transpose()?;
     let limit = arguments.limit as usize;
@@ -62,7 +62,12 @@ pub async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
 }
 
 /// One's own tasks, of one agent or of all that one may use.
-async fn own(target: &Target, query: &ListTasks, agent: Option<&str>, limit: usize) -> anyhow::Result<Vec<Row>> {
+async fn own(
+    target: &Target,
+    query: &ListTasks,
+    agent: Option<&str>,
+    limit: usize,
+) -> anyhow::Result<Vec<Row>> {
     let agents = match agent {
         Some(agent) => vec![Some(agent.to_owned())],
         None => match target.agents().await {
@@ -97,7 +102,12 @@ fn page_size(limit: usize) -> i32 {
 }
 
 /// Every principal's tasks, by the operator's call.
-async fn everybodys(target: &Target, query: &ListTasks, agent: Option<&str>, limit: usize) -> anyhow::Result<Vec<Row>> {
+async fn everybodys(
+    target: &Target,
+    query: &ListTasks,
+    agent: Option<&str>,
+    limit: usize,
+) -> anyhow::Result<Vec<Row>> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Page {
@@ -110,7 +120,11 @@ async fn everybodys(target: &Target, query: &ListTasks, agent: Option<&str>, lim
     loop {
         let mut parts = vec![format!("limit={}", page_size(limit))];
         let mut add = |name: &str, value: Option<&str>| {
-            parts.extend(value.filter(|value| !value.is_empty()).map(|value| format!("{name}={}", super::super::segment(value))));
+            parts.extend(
+                value
+                    .filter(|value| !value.is_empty())
+                    .map(|value| format!("{name}={}", super::super::segment(value))),
+            );
         };
         add("agent", agent);
         add("context", query.context_id.as_ref().map(crate::model::ContextId::as_str));
@@ -139,7 +153,9 @@ fn show(ctx: &Context, rows: &[Row], now: Timestamp) -> anyhow::Result<()> {
             let age = task.status.timestamp.map_or_else(|| "-".to_owned(), |then| clock::ago(then, now));
             let context = task.context_id.as_ref().map_or("-", |context| context.as_str());
             let agent = agent.as_deref().unwrap_or("-");
-            [task.id.as_str(), super::word(task.status.state), agent, &age, context].map(str::to_owned).to_vec()
+            [task.id.as_str(), super::word(task.status.state), agent, &age, context]
+                .map(str::to_owned)
+                .to_vec()
         })
         .collect();
     if cells.is_empty() {
@@ -148,7 +164,9 @@ fn show(ctx: &Context, rows: &[Row], now: Timestamp) -> anyhow::Result<()> {
     }
     ctx.screen.table(&["TASK", "STATE", "AGENT", "SINCE", "CONTEXT"], &cells)?;
     if rows.iter().any(|(_, task)| task.status.state == TaskState::InputRequired) {
-        ctx.screen.note(&ctx.screen.paint_err(Style::Dim, "answer a task that waits with `a2ad send -t TASK TEXT`"));
+        ctx.screen.note(
+            &ctx.screen.paint_err(Style::Dim, "answer a task that waits with `a2ad send -t TASK TEXT`"),
+        );
     }
     Ok(())
 }

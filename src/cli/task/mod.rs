@@ -4,16 +4,12 @@ mod artifacts;
 mod list;
 mod show;
 
-use super::{
-    Context,
-    exit::Code,
-    target, watch,
-};
+use super::{Context, exit::Code, target, watch};
 use crate::model::{Seq, TaskId, TaskState};
 
 /// List, show, watch, cancel and delete tasks, and save what they made
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     List(list::Arguments),
     Show(show::Arguments),
     /// Follow a task until it ends; reconnects by itself
@@ -28,7 +24,7 @@ pub enum Command {
 
 /// A task, and the agent that has it.
 #[derive(Debug, clap::Args)]
-pub struct One {
+pub(super) struct One {
     /// The task
     #[arg(value_name = "ID")]
     id: String,
@@ -38,14 +34,14 @@ pub struct One {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct Id {
+pub(super) struct Id {
     /// The task
     #[arg(value_name = "ID")]
     id: String,
 }
 
 #[derive(Debug, clap::Args)]
-pub struct Watch {
+pub(super) struct Watch {
     #[command(flatten)]
     one: One,
     /// Begin after this event: a number that `--json` or the `id:` of a stream has told
@@ -53,7 +49,7 @@ pub struct Watch {
     from: Option<Seq>,
 }
 
-pub async fn run(ctx: &Context, command: Command) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context, command: Command) -> anyhow::Result<Code> {
     match command {
         Command::List(arguments) => list::run(ctx, &arguments).await,
         Command::Show(arguments) => show::run(ctx, &arguments).await,
@@ -89,13 +85,16 @@ async fn cancel(ctx: &Context, one: &One) -> anyhow::Result<Code> {
 async fn delete(ctx: &Context, id: &str) -> anyhow::Result<Code> {
     let target = target::find(ctx)?;
     let path = format!("tasks/{}", super::segment(id));
-    target.http.ops::<serde_json::Value>(reqwest::Method::DELETE, &path, super::NOTHING, super::PATIENCE).await?;
+    target
+        .http
+        .ops::<serde_json::Value>(reqwest::Method::DELETE, &path, super::NOTHING, super::PATIENCE)
+        .await?;
     ctx.screen.note(&format!("task {id} is deleted"));
     Ok(Code::Ok)
 }
 
 /// A state in one word, as `--state` takes it.
-pub const fn word(state: TaskState) -> &'static str {
+pub(super) const fn word(state: TaskState) -> &'static str {
     match state {
         TaskState::Submitted => "submitted",
         TaskState::Working => "working",

@@ -10,12 +10,12 @@ use crate::model::{Content, Message, Part, Role, Task, Timestamp, ops::Waiting};
 
 /// Show a task: what was said, what it made, and what it waits for
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(in crate::cli) struct Arguments {
     #[command(flatten)]
     one: super::One,
 }
 
-pub async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
+pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
     let target = target::find(ctx)?;
     let (peer, id) = arguments.one.find(&target).await?;
     let task = peer.task(&id, None).await?;
@@ -23,7 +23,8 @@ pub async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
     let waiting: Option<Waiting> =
         super::super::get(&target, &format!("tasks/{}", super::super::segment(id.as_str()))).await.ok();
     if ctx.screen.json {
-        ctx.screen.json(&Shown { task: &task, waiting_for: waiting.as_ref().map(|waiting| &waiting.lines[..]) })?;
+        ctx.screen
+            .json(&Shown { task: &task, waiting_for: waiting.as_ref().map(|waiting| &waiting.lines[..]) })?;
         return Ok(Code::Ok);
     }
     for line in lines(&task, Timestamp::now()) {
