@@ -239,3 +239,6 @@ impl Http {
         Ok(response.status().as_u16())
     }
 }
+
+#[cfg(test)]
+mod tests;
