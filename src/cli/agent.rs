@@ -130,7 +130,7 @@ async fn list(ctx: &Context) -> anyhow::Result<Code> {
         // No operator's credential: the public list.
         let names = target.agents().await.unwrap_or_default();
         if names.is_empty() {
-            return Err(Failure::new(Code::Failed, format!("{} lists no agents", target.http.address())));
+            return Err(Failure::of(Code::Failed, format!("{} lists no agents", target.http.address())));
         }
         for name in names {
             if ctx.screen.json {

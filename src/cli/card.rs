@@ -64,7 +64,7 @@ async fn extended(target: &Target, agent: Option<&str>) -> anyhow::Result<Vec<u8
     let peer = target.peer(agent).await?;
     match peer.call(&Operation::GetCard(GetCard::default())).await? {
         Single::Card(card) => Ok(serde_json::to_vec(&*card)?),
-        _ => Err(Failure::new(Code::Unreachable, "the answer is no card")),
+        _ => Err(Failure::of(Code::Unreachable, "the answer is no card")),
     }
 }
 

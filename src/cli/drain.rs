@@ -40,7 +40,7 @@ pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<
         let deadline = (!wait.is_zero()).then(|| Instant::now() + wait);
         while drain.running > 0 {
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(Failure::new(
+                return Err(Failure::of(
                     Code::Busy,
                     format!("{} turns still run; the drain goes on", drain.running),
                 ));

@@ -77,13 +77,13 @@ pub(super) struct Failure {
 
 impl Failure {
     /// An error to return.
-    pub(super) fn new(code: Code, text: impl Into<String>) -> anyhow::Error {
+    pub(super) fn of(code: Code, text: impl Into<String>) -> anyhow::Error {
         anyhow::Error::new(Self { code, text: text.into() })
     }
 
     /// Wrong use.
     pub(super) fn usage(text: impl Into<String>) -> anyhow::Error {
-        Self::new(Code::Usage, text)
+        Self::of(Code::Usage, text)
     }
 }
 

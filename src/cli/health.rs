@@ -29,5 +29,5 @@ pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<
     if status == 200 {
         return Ok(Code::Ok);
     }
-    Err(Failure::new(Code::Unreachable, format!("{}{path} says {status}", target.http.address())))
+    Err(Failure::of(Code::Unreachable, format!("{}{path} says {status}", target.http.address())))
 }

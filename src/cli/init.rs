@@ -41,7 +41,7 @@ pub(super) fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> 
             }
             _ => format!("{file} can't be written: {error}"),
         };
-        Failure::new(Code::CannotCreate, text)
+        Failure::of(Code::CannotCreate, text)
     })?;
     if ctx.screen.json {
         ctx.screen.json(&serde_json::json!({"path": paths.config}))?;

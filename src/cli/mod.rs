@@ -157,7 +157,13 @@ impl Command {
 
     /// Whether it is refused inside a turn, where what an agent read may have written the command (O-31).
     const fn is_operators(&self) -> bool {
-        matches!(self, Self::Token(_) | Self::Reload(_) | Self::Drain(_))
+        matches!(
+            self,
+            Self::Token(_)
+                | Self::Reload(_)
+                | Self::Drain(_)
+                | Self::Agent(agent::Command::Add(_) | agent::Command::Remove { .. })
+        )
     }
 }
 
@@ -233,7 +239,7 @@ fn begin(arguments: Arguments, screen: Screen) -> anyhow::Result<Code> {
         around: Surroundings::here()?,
     };
     if command.is_operators() && ctx.around.var("A2AD_RUN").is_some() {
-        return Err(Failure::new(
+        return Err(Failure::of(
             Code::NotAllowed,
             "not allowed inside a turn of an agent: run it from a shell of yours",
         ));

@@ -27,7 +27,7 @@ pub(super) async fn run(ctx: &Context) -> anyhow::Result<Code> {
 pub(super) async fn reload(target: &target::Target) -> anyhow::Result<Reloaded> {
     let asked = target.http.ops(reqwest::Method::POST, "reload", super::NOTHING, super::PATIENCE).await;
     asked.map_err(|error| match error.refusal() {
-        Some(refusal) if refusal.status == 400 => Failure::new(Code::Config, refusal.message.clone()),
+        Some(refusal) if refusal.status == 400 => Failure::of(Code::Config, refusal.message.clone()),
         _ => error.into(),
     })
 }

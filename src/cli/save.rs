@@ -47,7 +47,7 @@ impl Folder {
                 Err(error) => return Err(anyhow::Error::new(error).context(cannot(&path))),
             }
         }
-        Err(Failure::new(
+        Err(Failure::of(
             Code::CannotCreate,
             format!("{} holds too many files called {name}", self.path.display()),
         ))

@@ -90,7 +90,7 @@ async fn within<T>(
 }
 
 fn time_is_up() -> anyhow::Error {
-    Failure::new(Code::Busy, "the time limit has passed")
+    Failure::of(Code::Busy, "the time limit has passed")
 }
 
 /// The turn, the questions in it, and the turns that answer them.
@@ -177,7 +177,7 @@ async fn post(ctx: &Context, peer: &Peer, mut send: Send) -> anyhow::Result<Code
         Single::Message(message) if ctx.screen.json => ctx.screen.json(&*message)?,
         Single::Message(message) => ctx.screen.note(&format!("answered without a task: {}", message.text())),
         _ => {
-            return Err(Failure::new(
+            return Err(Failure::of(
                 Code::Unreachable,
                 "the answer to a send is neither a task nor a message",
             ));
@@ -193,7 +193,7 @@ async fn wait(ctx: &Context, peer: &Peer, send: Send) -> anyhow::Result<Code> {
         Single::Task(task) => crate::model::Update::Task(task.into_owned()),
         Single::Message(message) => crate::model::Update::Message(message.into_owned()),
         _ => {
-            return Err(Failure::new(
+            return Err(Failure::of(
                 Code::Unreachable,
                 "the answer to a send is neither a task nor a message",
             ));
@@ -282,6 +282,7 @@ fn media_type(path: &Path) -> Option<&'static str> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a file to send")]
 mod tests {
     use super::*;
 

@@ -88,6 +88,10 @@ pub(super) fn find(ctx: &Context) -> anyhow::Result<Target> {
     let Some(to) = said.to() else { return find_local(ctx, &said) };
     let address = Address::parse(to)?;
     let credential = said.source(Some(&address))?.map(read).transpose()?;
+    if credential.is_none() && (said.env_token.is_some() || said.env_token_file.is_some()) {
+        ctx.screen
+            .note(&format!("the token of the environment belongs to A2AD_TO and is not sent to {address}"));
+    }
     if credential.is_some() && address.is_exposed() {
         ctx.screen
             .note(&format!("warning: {address} is plain HTTP: the token can be read on the way; use https"));
@@ -147,7 +151,7 @@ fn find_local(ctx: &Context, said: &Said) -> anyhow::Result<Target> {
         Ok(found) => found,
         Err(misses) => {
             let text = format!("no node: {misses}; start one with `a2ad serve`, or name one with --to URL");
-            return Err(Failure::new(Code::Unreachable, text));
+            return Err(Failure::of(Code::Unreachable, text));
         }
     };
     let local::Running { pid, addresses, token } = running;
@@ -156,7 +160,7 @@ fn find_local(ctx: &Context, said: &Said) -> anyhow::Result<Target> {
             "the node of {} (pid {pid}) listens on no address of this machine alone; dial it with --to URL and a token",
             dir.display()
         );
-        return Err(Failure::new(Code::Unreachable, text));
+        return Err(Failure::of(Code::Unreachable, text));
     };
     // A token that was given says who one wants to be; else one is whoever may read the local token.
     let credential = match said.source(Some(&address))? {
@@ -168,7 +172,7 @@ fn find_local(ctx: &Context, said: &Said) -> anyhow::Result<Target> {
             "the local token {} can't be read by this user; give one with --token-file F",
             dir.join("token").display()
         );
-        return Err(Failure::new(Code::NotAllowed, text));
+        return Err(Failure::of(Code::NotAllowed, text));
     }
     Ok(Target { http: Http::new(address, credential)?, local: true })
 }

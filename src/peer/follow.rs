@@ -15,7 +15,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub enum Step {
     /// An event. After a reconnection a `task` may come again: it replaces what was known.
-    Event(Event),
+    Event(Box<Event>),
     /// The connection is gone; another attempt follows after a pause.
     Reconnecting(Error),
     /// The task or its turn has ended, or the whole answer has come.
@@ -100,7 +100,7 @@ impl<'p> Follow<'p> {
         match events.next().await {
             Ok(Some(event)) => {
                 self.note(&event);
-                Ok(Step::Event(event))
+                Ok(Step::Event(Box::new(event)))
             }
             Ok(None) if self.is_settled() => {
                 self.over = true;
@@ -124,7 +124,7 @@ impl<'p> Follow<'p> {
             Ok(Some(event)) => {
                 self.note(&event);
                 self.over = true;
-                return Ok(Step::Event(event));
+                return Ok(Step::Event(Box::new(event)));
             }
             Ok(None) => {
                 self.opened = true;

@@ -116,7 +116,8 @@ async fn steps(follow: &mut Follow<'_>) -> Result<Vec<String>, Error> {
         steps.push(match follow.next().await? {
             Step::End => return Ok(steps),
             Step::Reconnecting(_) => "-".to_owned(),
-            Step::Event(Event { seq, update }) => {
+            Step::Event(event) => {
+                let Event { seq, update } = *event;
                 let kind = match update {
                     Update::Task(task) => task.status.state.as_str().to_owned(),
                     Update::StatusUpdate(update) => update.status.state.as_str().to_owned(),

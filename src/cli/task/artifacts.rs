@@ -147,7 +147,7 @@ fn with_ending(stem: &str, ending: &str) -> String {
 /// Without a credential, and without following a redirect.
 async fn fetch(url: &str) -> anyhow::Result<Vec<u8>> {
     let parsed = reqwest::Url::parse(url).map_err(|error| {
-        Failure::new(Code::Failed, format!("the agent named `{url}`, which is no URL: {error}"))
+        Failure::of(Code::Failed, format!("the agent named `{url}`, which is no URL: {error}"))
     })?;
     let http = Http::new(Address::parse(&parsed.origin().ascii_serialization())?, None)?;
     let response = http.send(http.open_request(parsed), Some(Duration::from_secs(600))).await?;
