@@ -7,29 +7,29 @@ use crate::config::unit;
 use crate::model::Timestamp;
 
 /// `10s`, `5m`, `2h`, `30d`; for clap.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     unit::duration(text).map_err(|bad| bad.to_string())
 }
 
 /// A span before now, or a day or time in UTC: `2h`, `2026-11-30`, `2026-11-30T12:00:00Z`.
-pub fn since(text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
+pub(super) fn since(text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
     if let Ok(span) = unit::duration(text) {
         let span = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         return Ok(Timestamp::from_millis(now.millis().saturating_sub(span)));
     }
     let midnight = format!("{text}T00:00:00Z");
-    Timestamp::parse(text)
-        .or_else(|_| Timestamp::parse(&midnight))
-        .map_err(|_| Failure::usage(format!("`{text}` is no time: use 2h, 2026-11-30 or 2026-11-30T12:00:00Z")))
+    Timestamp::parse(text).or_else(|_| Timestamp::parse(&midnight)).map_err(|_| {
+        Failure::usage(format!("`{text}` is no time: use 2h, 2026-11-30 or 2026-11-30T12:00:00Z"))
+    })
 }
 
 /// How long ago, in one unit or two: `8 s`, `3 min`, `2 h 5 min`, `4 d`.
-pub fn ago(then: Timestamp, now: Timestamp) -> String {
+pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
     span(now.since(then))
 }
 
 /// A span for people.
-pub fn span(span: Duration) -> String {
+pub(super) fn span(span: Duration) -> String {
     let seconds = span.as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -40,7 +40,7 @@ pub fn span(span: Duration) -> String {
 }
 
 /// A size for people: `812 B`, `14 KiB`, `3.2 MiB`.
-pub fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     let mut scaled = bytes;
     let mut rest = 0;
     for unit in ["B", "KiB", "MiB", "GiB"] {

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::config;
-use crate::model::TaskState;
+use crate::daemon;
+use crate::model::{Fault, TaskState};
 use crate::peer;
 
 /// How a command ends.
@@ -36,7 +37,7 @@ pub enum Code {
 }
 
 /// What `a2ad help exit-codes` says.
-pub const HELP: &str = "\
+pub(super) const HELP: &str = "\
 Exit codes
    0  all is well
    1  the task failed or was rejected; `doctor` found a FAIL
@@ -56,7 +57,7 @@ loses its terminal, is told to end or can't write any more lets the task go on.
 ";
 
 /// How a task's state ends `send` and `task watch`.
-pub const fn of_state(state: TaskState) -> Code {
+pub(super) const fn of_state(state: TaskState) -> Code {
     match state {
         TaskState::Completed | TaskState::Submitted | TaskState::Working => Code::Ok,
         TaskState::Failed | TaskState::Rejected => Code::Failed,
@@ -67,22 +68,22 @@ pub const fn of_state(state: TaskState) -> Code {
 
 /// An error that knows its code: what, why, and what to do, in one line.
 #[derive(Debug)]
-pub struct Failure {
+pub(super) struct Failure {
     /// The code.
-    pub code: Code,
+    pub(super) code: Code,
     /// The line.
-    pub text: String,
+    pub(super) text: String,
 }
 
 impl Failure {
     /// An error to return.
-    pub fn new(code: Code, text: impl Into<String>) -> anyhow::Error {
+    pub(super) fn of(code: Code, text: impl Into<String>) -> anyhow::Error {
         anyhow::Error::new(Self { code, text: text.into() })
     }
 
     /// Wrong use.
-    pub fn usage(text: impl Into<String>) -> anyhow::Error {
-        Self::new(Code::Usage, text)
+    pub(super) fn usage(text: impl Into<String>) -> anyhow::Error {
+        Self::of(Code::Usage, text)
     }
 }
 
@@ -95,8 +96,10 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// The code of an error, by the outermost cause that has one.
-pub fn of_error(error: &anyhow::Error) -> Code {
-    error.chain().find_map(of_cause).unwrap_or(Code::Internal)
+pub(super) fn of_error(error: &anyhow::Error) -> Code {
+    // A context is not found by its type along the chain, only from the top.
+    let told = error.downcast_ref::<Failure>().map(|failure| failure.code);
+    told.or_else(|| error.chain().find_map(of_cause)).unwrap_or(Code::Internal)
 }
 
 fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Code> {
@@ -106,10 +109,41 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if let Some(error) = cause.downcast_ref::<peer::Error>() {
         return Some(of_peer(error));
     }
-    if cause.is::<config::Error>() || cause.is::<config::Fault>() {
-        return Some(Code::Config);
+    if let Some(error) = cause.downcast_ref::<config::Error>() {
+        return Some(of_faults(&error.faults));
+    }
+    if let Some(fault) = cause.downcast_ref::<config::Fault>() {
+        return Some(of_faults(std::slice::from_ref(fault)));
+    }
+    if let Some(error) = cause.downcast_ref::<config::edit::Error>() {
+        return Some(of_edit(error));
+    }
+    if let Some(error) = cause.downcast_ref::<daemon::offline::Error>() {
+        return Some(of_offline(error));
     }
     cause.downcast_ref::<std::io::Error>().map(|_| Code::CannotCreate)
+}
+
+/// What was typed wrongly is wrong use; all else is the configuration.
+fn of_faults(faults: &[config::Fault]) -> Code {
+    let typed = |fault: &config::Fault| matches!(fault.origin, config::Origin::Flag(_));
+    if faults.iter().all(typed) { Code::Usage } else { Code::Config }
+}
+
+fn of_edit(error: &config::edit::Error) -> Code {
+    match error {
+        config::edit::Error::Faulty(_) => Code::Config,
+        config::edit::Error::Exists(_) | config::edit::Error::Absent { .. } => Code::Usage,
+        config::edit::Error::Io { .. } => Code::CannotCreate,
+    }
+}
+
+fn of_offline(error: &daemon::offline::Error) -> Code {
+    match error {
+        daemon::offline::Error::Store(_) => Code::CannotCreate,
+        daemon::offline::Error::Refused(Fault::InvalidParams { .. }) => Code::Usage,
+        daemon::offline::Error::Refused(_) => Code::Internal,
+    }
 }
 
 fn of_peer(error: &peer::Error) -> Code {
@@ -139,7 +173,7 @@ fn of_refusal(refusal: &peer::Refusal) -> Code {
 }
 
 /// The line for a person: what the error says, and what to do where it does not say it itself.
-pub fn explain(error: &anyhow::Error) -> String {
+pub(super) fn explain(error: &anyhow::Error) -> String {
     let text = error.to_string();
     let Some(peer) = error.chain().find_map(|cause| cause.downcast_ref::<peer::Error>()) else { return text };
     let hint = match peer {
@@ -147,7 +181,9 @@ pub fn explain(error: &anyhow::Error) -> String {
             "give one with --token-file F or A2AD_TOKEN_FILE"
         }
         peer::Error::Unreachable { .. } => "is the node running, and is the address right?",
-        peer::Error::Lost { task: Some(task), .. } => return format!("{text}; go on with `a2ad task watch {task}`"),
+        peer::Error::Lost { task: Some(task), .. } => {
+            return format!("{text}; go on with `a2ad task watch {task}`");
+        }
         _ => return text,
     };
     format!("{text}; {hint}")
@@ -180,7 +216,8 @@ mod tests {
 
     #[test]
     fn the_outermost_cause_with_a_code_decides() {
-        let inner = anyhow::Error::new(peer::Error::Unreachable { url: "http://x".into(), why: "refused".into() });
+        let inner =
+            anyhow::Error::new(peer::Error::Unreachable { url: "http://x".into(), why: "refused".into() });
         assert_eq!(of_error(&inner), Code::Unreachable);
         assert_eq!(of_error(&inner.context(Failure { code: Code::Lost, text: "lost".into() })), Code::Lost);
         assert_eq!(of_error(&anyhow::anyhow!("what?")), Code::Internal);

@@ -14,7 +14,7 @@ use crate::peer::{Address, Credential};
 
 /// What lies in a state directory.
 #[derive(Debug)]
-pub enum Found {
+pub(super) enum Found {
     /// A node runs.
     Running(Running),
     /// None does.
@@ -25,13 +25,13 @@ pub enum Found {
 
 /// A node that runs.
 #[derive(Debug)]
-pub struct Running {
+pub(super) struct Running {
     /// Its process.
-    pub pid: u32,
+    pub(super) pid: u32,
     /// Where it is dialed from this machine, best first; empty when it listens elsewhere only.
-    pub addresses: Vec<Address>,
+    pub(super) addresses: Vec<Address>,
     /// The local admin token, made anew at every start; `None` if this user can't read it.
-    pub token: Option<Credential>,
+    pub(super) token: Option<Credential>,
 }
 
 /// `node.json`.
@@ -49,7 +49,7 @@ const LOOKS: u32 = 60;
 
 /// Looks into a state directory. A node that has just started is waited for.
 #[must_use]
-pub fn look(dir: &Path) -> Found {
+pub(super) fn look(dir: &Path) -> Found {
     for _ in 0..LOOKS {
         match look_once(dir) {
             Ok(Some(Some(running))) => return Found::Running(running),
@@ -73,7 +73,8 @@ fn look_once(dir: &Path) -> io::Result<Option<Option<Running>>> {
     };
     // Half written, or of another version: looked at again, then given up.
     let Ok(said) = serde_json::from_slice::<Said>(&said) else { return Ok(Some(None)) };
-    let token = std::fs::read_to_string(dir.join("token")).ok().and_then(|token| Credential::new(&token).ok());
+    let token =
+        std::fs::read_to_string(dir.join("token")).ok().and_then(|token| Credential::new(&token).ok());
     Ok(Some(Some(Running { pid: said.pid, addresses: addresses(&said), token })))
 }
 
@@ -113,7 +114,8 @@ mod tests {
         dir
     }
 
-    const JSON: &str = r#"{"pid":7,"urls":["http://192.0.2.1:80","http://0.0.0.0:7878"],"unix":["/run/x.sock"]}"#;
+    const JSON: &str =
+        r#"{"pid":7,"urls":["http://192.0.2.1:80","http://0.0.0.0:7878"],"unix":["/run/x.sock"]}"#;
 
     #[test]
     fn an_address_is_believed_only_while_the_lock_is_held() {

@@ -30,9 +30,9 @@ mod status;
 mod target;
 mod task;
 mod terminal;
-mod token;
 #[cfg(test)]
 mod tests;
+mod token;
 mod watch;
 
 use std::{ffi::OsString, io, path::PathBuf, time::Duration};
@@ -88,7 +88,14 @@ struct Global {
     #[arg(long, value_name = "FORMAT", value_parser = ["auto", "pretty", "json"], global = true, help_heading = "Global options")]
     log_format: Option<String>,
     /// Colors on the terminal (NO_COLOR is obeyed)
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true, help_heading = "Global options")]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        global = true,
+        help_heading = "Global options"
+    )]
     color: Color,
     /// Say less on standard error
     #[arg(short, long, global = true, help_heading = "Global options")]
@@ -139,13 +146,24 @@ impl Command {
     const fn dials(&self) -> bool {
         !matches!(
             self,
-            Self::Serve(_) | Self::Init(_) | Self::Check(_) | Self::Config(_) | Self::Completions(_) | Self::Help(_)
+            Self::Serve(_)
+                | Self::Init(_)
+                | Self::Check(_)
+                | Self::Config(_)
+                | Self::Completions(_)
+                | Self::Help(_)
         )
     }
 
     /// Whether it is refused inside a turn, where what an agent read may have written the command (O-31).
     const fn is_operators(&self) -> bool {
-        matches!(self, Self::Token(_) | Self::Reload(_) | Self::Drain(_))
+        matches!(
+            self,
+            Self::Token(_)
+                | Self::Reload(_)
+                | Self::Drain(_)
+                | Self::Agent(agent::Command::Add(_) | agent::Command::Remove { .. })
+        )
     }
 }
 
@@ -187,7 +205,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Code {
         }
     };
     let screen = Screen::new(arguments.global.color, arguments.global.quiet, arguments.global.json);
-    let chain = arguments.global.log.as_deref().is_some_and(|log| log.contains("debug") || log.contains("trace"));
+    let chain =
+        arguments.global.log.as_deref().is_some_and(|log| log.contains("debug") || log.contains("trace"));
     match begin(arguments, screen) {
         Ok(code) => code,
         Err(error) => fail(&error, screen, chain),
@@ -220,7 +239,10 @@ fn begin(arguments: Arguments, screen: Screen) -> anyhow::Result<Code> {
         around: Surroundings::here()?,
     };
     if command.is_operators() && ctx.around.var("A2AD_RUN").is_some() {
-        return Err(Failure::new(Code::NotAllowed, "not allowed inside a turn of an agent: run it from a shell of yours"));
+        return Err(Failure::of(
+            Code::NotAllowed,
+            "not allowed inside a turn of an agent: run it from a shell of yours",
+        ));
     }
     if !matches!(command, Command::Serve(_)) {
         log(ctx.flags.log.as_deref())?;
@@ -267,6 +289,30 @@ fn log(filter: Option<&str>) -> anyhow::Result<()> {
     let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false).without_time();
     tracing_subscriber::registry().with(filter).with(layer).init();
     Ok(())
+}
+
+/// No body.
+const NOTHING: Option<&()> = None;
+
+/// One of the operator's questions.
+async fn get<T: serde::de::DeserializeOwned>(
+    target: &target::Target,
+    path: &str,
+) -> Result<T, crate::peer::Error> {
+    target.http.ops(reqwest::Method::GET, path, NOTHING, PATIENCE).await
+}
+
+/// A text as one segment of a path or one value of a query.
+fn segment(text: &str) -> String {
+    let mut segment = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'~' => segment.push(char::from(byte)),
+            // A dot too: `..` would be taken for the folder above.
+            _ => segment.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    segment
 }
 
 /// Says an error in one line, with the chain of its causes for `--log debug`.

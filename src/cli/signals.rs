@@ -4,7 +4,7 @@ use std::io;
 
 /// What may end a command from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
+pub(super) enum Signal {
     /// Ctrl-C.
     Interrupt,
     /// The terminal is gone.
@@ -17,7 +17,7 @@ pub enum Signal {
 
 impl Signal {
     /// Ends the process by this signal, so that a loop in a shell stops too.
-    pub fn end(self) -> ! {
+    pub(super) fn end(self) -> ! {
         #[cfg(unix)]
         {
             let number = match self {
@@ -40,7 +40,7 @@ impl Signal {
 
 /// Waits for signals. What was ignored when the process began (`nohup`, a background job) stays ignored.
 #[derive(Debug)]
-pub struct Signals {
+pub(super) struct Signals {
     #[cfg(unix)]
     streams: [Option<tokio::signal::unix::Signal>; 3],
 }
@@ -51,7 +51,7 @@ impl Signals {
     ///
     /// # Errors
     /// The system has no handlers left.
-    pub fn listen() -> io::Result<Self> {
+    pub(super) fn listen() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let ignored = ignored();
         let open = |kind: SignalKind| match ignored >> (kind.as_raw_value() - 1) & 1 {
@@ -68,7 +68,7 @@ impl Signals {
     }
 
     /// The next one.
-    pub async fn next(&mut self) -> Signal {
+    pub(super) async fn next(&mut self) -> Signal {
         async fn one(stream: &mut Option<tokio::signal::unix::Signal>) {
             if let Some(stream) = stream
                 && stream.recv().await.is_some()
@@ -92,12 +92,12 @@ impl Signals {
     ///
     /// # Errors
     /// None here.
-    pub fn listen() -> io::Result<Self> {
+    pub(super) fn listen() -> io::Result<Self> {
         Ok(Self {})
     }
 
     /// The next one.
-    pub async fn next(&mut self) -> Signal {
+    pub(super) async fn next(&mut self) -> Signal {
         match tokio::signal::ctrl_c().await {
             Ok(()) => Signal::Interrupt,
             Err(_) => std::future::pending().await,

@@ -12,14 +12,15 @@ use super::{
 use crate::config::{Paths, Scope};
 use crate::model::{AgentName, GetTask, ListTasks, Operation, TaskId};
 use crate::peer::{Address, Credential, Http, Peer, discover};
+use crate::wire::Single;
 
 /// The node that was found.
 #[derive(Debug)]
-pub struct Target {
+pub(super) struct Target {
     /// Dials it.
-    pub http: Http,
+    pub(super) http: Http,
     /// It is the node of this machine, so its routes are known.
-    pub local: bool,
+    pub(super) local: bool,
 }
 
 /// What was said about where to go: by flag or, less strongly, by the environment.
@@ -82,13 +83,18 @@ fn same(a: &Address, b: &Address) -> bool {
 ///
 /// # Errors
 /// 69 when there is none, and which places were looked at; 2 for an address that is none.
-pub fn find(ctx: &Context) -> anyhow::Result<Target> {
+pub(super) fn find(ctx: &Context) -> anyhow::Result<Target> {
     let said = Said::of(ctx);
     let Some(to) = said.to() else { return find_local(ctx, &said) };
     let address = Address::parse(to)?;
     let credential = said.source(Some(&address))?.map(read).transpose()?;
+    if credential.is_none() && (said.env_token.is_some() || said.env_token_file.is_some()) {
+        ctx.screen
+            .note(&format!("the token of the environment belongs to A2AD_TO and is not sent to {address}"));
+    }
     if credential.is_some() && address.is_exposed() {
-        ctx.screen.note(&format!("warning: {address} is plain HTTP: the token can be read on the way; use https"));
+        ctx.screen
+            .note(&format!("warning: {address} is plain HTTP: the token can be read on the way; use https"));
     }
     Ok(Target { http: Http::new(address, credential)?, local: false })
 }
@@ -96,30 +102,38 @@ pub fn find(ctx: &Context) -> anyhow::Result<Target> {
 /// The state directories to look at, best first.
 fn places(ctx: &Context) -> anyhow::Result<Vec<(Scope, PathBuf)>> {
     let own = Paths::of(&ctx.flags, &ctx.around)?;
-    Ok(order(&own, ctx.flags.name.is_some() || ctx.flags.state_dir.is_some(), ctx.around.uid == Some(0)))
+    let system = Paths::system(None, &ctx.around).state;
+    Ok(order(
+        &own,
+        system,
+        ctx.flags.name.is_some() || ctx.flags.state_dir.is_some(),
+        ctx.around.uid == Some(0),
+    ))
 }
 
 /// A node that was asked for by name or directory is the only one; else the user's and the system's, and root looks
 /// at the system's first.
-fn order(own: &Paths, named: bool, root: bool) -> Vec<(Scope, PathBuf)> {
+fn order(own: &Paths, system: PathBuf, named: bool, root: bool) -> Vec<(Scope, PathBuf)> {
     let own_place = (own.scope, own.state.clone());
     if named {
         return vec![own_place];
     }
-    let system = (Scope::System, Paths::system(None).state);
+    let system = (Scope::System, system);
     let mut places = if root { vec![system, own_place] } else { vec![own_place, system] };
     places.dedup();
     places
 }
 
 /// What runs on this machine, in the first place that has something; the other places are told.
-pub fn running(ctx: &Context) -> anyhow::Result<Result<(local::Running, PathBuf), String>> {
+pub(super) fn running(ctx: &Context) -> anyhow::Result<Result<(local::Running, PathBuf), String>> {
     let mut misses = Vec::new();
     for (scope, dir) in places(ctx)? {
         match local::look(&dir) {
             Found::Running(running) => return Ok(Ok((running, dir))),
             Found::Nothing => misses.push(format!("{} runs none ({})", whose(scope), dir.display())),
-            Found::Closed(error) => misses.push(format!("{} can't be seen ({}: {error})", whose(scope), dir.display())),
+            Found::Closed(error) => {
+                misses.push(format!("{} can't be seen ({}: {error})", whose(scope), dir.display()))
+            }
         }
     }
     Ok(Err(misses.join(", ")))
@@ -137,13 +151,16 @@ fn find_local(ctx: &Context, said: &Said) -> anyhow::Result<Target> {
         Ok(found) => found,
         Err(misses) => {
             let text = format!("no node: {misses}; start one with `a2ad serve`, or name one with --to URL");
-            return Err(Failure::new(Code::Unreachable, text));
+            return Err(Failure::of(Code::Unreachable, text));
         }
     };
     let local::Running { pid, addresses, token } = running;
     let Some(address) = addresses.into_iter().next() else {
-        let text = format!("the node of {} (pid {pid}) listens on no address of this machine alone; dial it with --to URL and a token", dir.display());
-        return Err(Failure::new(Code::Unreachable, text));
+        let text = format!(
+            "the node of {} (pid {pid}) listens on no address of this machine alone; dial it with --to URL and a token",
+            dir.display()
+        );
+        return Err(Failure::of(Code::Unreachable, text));
     };
     // A token that was given says who one wants to be; else one is whoever may read the local token.
     let credential = match said.source(Some(&address))? {
@@ -151,8 +168,11 @@ fn find_local(ctx: &Context, said: &Said) -> anyhow::Result<Target> {
         None => token,
     };
     if credential.is_none() {
-        let text = format!("the local token {} can't be read by this user; give one with --token-file F", dir.join("token").display());
-        return Err(Failure::new(Code::NotAllowed, text));
+        let text = format!(
+            "the local token {} can't be read by this user; give one with --token-file F",
+            dir.join("token").display()
+        );
+        return Err(Failure::of(Code::NotAllowed, text));
     }
     Ok(Target { http: Http::new(address, credential)?, local: true })
 }
@@ -178,7 +198,7 @@ impl Target {
     ///
     /// # Errors
     /// What the card says.
-    pub async fn peer(&self, agent: Option<&str>) -> anyhow::Result<Peer> {
+    pub(super) async fn peer(&self, agent: Option<&str>) -> anyhow::Result<Peer> {
         if let Some(agent) = agent {
             agent.parse::<AgentName>().map_err(|error| Failure::usage(error.to_string()))?;
         }
@@ -189,7 +209,7 @@ impl Target {
     }
 
     /// The agents that may be used here, the default one first; `None` where there is no such list.
-    pub async fn agents(&self) -> Option<Vec<String>> {
+    pub(super) async fn agents(&self) -> Option<Vec<String>> {
         let url = self.http.address().at(&format!("{}/agents", self.http.address().node()));
         let request = self.http.request(reqwest::Method::GET, url);
         let response = self.http.send(request, Some(super::PATIENCE)).await.ok()?;
@@ -206,7 +226,7 @@ impl Target {
     ///
     /// # Errors
     /// No agent has it.
-    pub async fn peer_of_task(&self, id: &TaskId, agent: Option<&str>) -> anyhow::Result<Peer> {
+    pub(super) async fn peer_of_task(&self, id: &TaskId, agent: Option<&str>) -> anyhow::Result<Peer> {
         let get = Operation::GetTask(GetTask { tenant: None, id: id.clone(), history_length: Some(0) });
         self.peer_where(agent, &get, |_| true).await
     }
@@ -215,9 +235,9 @@ impl Target {
     ///
     /// # Errors
     /// The node can't be reached.
-    pub async fn peer_of_context(&self, context: &str, agent: Option<&str>) -> anyhow::Result<Peer> {
+    pub(super) async fn peer_of_context(&self, context: &str, agent: Option<&str>) -> anyhow::Result<Peer> {
         let list = ListTasks { context_id: Some(context.into()), page_size: Some(1), ..ListTasks::default() };
-        let held = |answer: &crate::peer::Single| matches!(answer, crate::peer::Single::Page(page) if !page.tasks.is_empty());
+        let held = |answer: &Single| matches!(answer, Single::Page(page) if !page.tasks.is_empty());
         match self.peer_where(agent, &Operation::ListTasks(list), held).await {
             Ok(peer) => Ok(peer),
             Err(_) => self.peer(agent).await,
@@ -229,7 +249,7 @@ impl Target {
         &self,
         agent: Option<&str>,
         operation: &Operation,
-        pleases: impl Fn(&crate::peer::Single) -> bool,
+        pleases: impl Fn(&Single<'_>) -> bool,
     ) -> anyhow::Result<Peer> {
         let first = self.peer(agent).await?;
         if agent.is_some() {
@@ -254,7 +274,7 @@ impl Target {
     ///
     /// # Errors
     /// There is none, or it can't be reached.
-    pub async fn card(&self, agent: Option<&str>) -> anyhow::Result<discover::Found> {
+    pub(super) async fn card(&self, agent: Option<&str>) -> anyhow::Result<discover::Found> {
         Ok(Peer::card(&self.http, agent).await?)
     }
 }
@@ -287,7 +307,12 @@ mod tests {
 
     #[test]
     fn a_user_looks_at_its_own_node_first_and_root_at_the_systems() {
-        let scopes = |named, root| order(&own(), named, root).into_iter().map(|place| place.0).collect::<Vec<_>>();
+        let scopes = |named, root| {
+            order(&own(), "/var/lib/a2ad".into(), named, root)
+                .into_iter()
+                .map(|place| place.0)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(scopes(false, false), [Scope::User, Scope::System]);
         assert_eq!(scopes(false, true), [Scope::System, Scope::User]);
         assert_eq!(scopes(true, true), [Scope::User], "a node asked for by name is the only one");

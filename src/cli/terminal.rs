@@ -10,19 +10,17 @@ use serde::Serialize;
 
 /// When to use colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
+pub(super) enum Color {
+    // No doc comments: they would make every command's help longer by four lines.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 
 /// How a word is set off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub(super) enum Style {
     /// Headings, names.
     Bold,
     /// What matters less.
@@ -37,15 +35,15 @@ pub enum Style {
 
 /// Both outputs of the process, and how to write to them.
 #[derive(Clone, Copy, Debug)]
-pub struct Screen {
+pub(super) struct Screen {
     /// Standard output is a terminal.
-    pub out: bool,
+    pub(super) out: bool,
     /// Standard error is a terminal.
-    pub err: bool,
+    pub(super) err: bool,
     /// Say less.
-    pub quiet: bool,
+    pub(super) quiet: bool,
     /// One object, or one a line.
-    pub json: bool,
+    pub(super) json: bool,
     color: Color,
     /// `NO_COLOR` and `CLICOLOR_FORCE`.
     wishes: (bool, bool),
@@ -54,7 +52,7 @@ pub struct Screen {
 impl Screen {
     /// Looks at the outputs.
     #[must_use]
-    pub fn new(color: Color, quiet: bool, json: bool) -> Self {
+    pub(super) fn new(color: Color, quiet: bool, json: bool) -> Self {
         let wish = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
         Self {
             out: io::stdout().is_terminal(),
@@ -70,7 +68,7 @@ impl Screen {
     ///
     /// # Errors
     /// The output is closed, or full.
-    pub fn answer(&self, text: &str) -> io::Result<()> {
+    pub(super) fn answer(&self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let text = if self.out { escaped(text) } else { Cow::Borrowed(text) };
         out.write_all(text.as_bytes())?;
@@ -81,7 +79,7 @@ impl Screen {
     ///
     /// # Errors
     /// The output is closed, or full.
-    pub fn line(&self, text: &str) -> io::Result<()> {
+    pub(super) fn line(&self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.write_all(b"\n")?;
@@ -92,19 +90,32 @@ impl Screen {
     ///
     /// # Errors
     /// The output is closed, or full.
-    pub fn json<T: Serialize + ?Sized>(&self, value: &T) -> io::Result<()> {
-        self.line(&serde_json::to_string(value)?)
+    pub(super) fn json<T: Serialize + ?Sized>(&self, value: &T) -> io::Result<()> {
+        let text = serde_json::to_string(value)?;
+        if !self.out || !text.contains(acts) {
+            return self.line(&text);
+        }
+        // JSON's own escapes, so that it stays JSON. What acts lies in the first 65,536 letters of Unicode.
+        let mut shown = String::with_capacity(text.len() + 16);
+        for letter in text.chars() {
+            if acts(letter) {
+                let _ = write!(shown, "\\u{:04x}", u32::from(letter));
+            } else {
+                shown.push(letter);
+            }
+        }
+        self.line(&shown)
     }
 
     /// A line on standard error, always escaped; not with `-q`.
-    pub fn note(&self, text: &str) {
+    pub(super) fn note(&self, text: &str) {
         if !self.quiet {
             self.error(text);
         }
     }
 
     /// A line on standard error that also `-q` lets through. Nobody hears that it can't be written.
-    pub fn error(&self, text: &str) {
+    pub(super) fn error(&self, text: &str) {
         let mut line = one_line(text).into_owned();
         line.push('\n');
         let _ = io::stderr().lock().write_all(line.as_bytes());
@@ -112,13 +123,13 @@ impl Screen {
 
     /// A word for standard output, set off where colors are wanted.
     #[must_use]
-    pub fn paint(&self, style: Style, text: &str) -> String {
+    pub(super) fn paint(&self, style: Style, text: &str) -> String {
         painted(self.colors(self.out), style, text)
     }
 
     /// A word for standard error, set off where colors are wanted.
     #[must_use]
-    pub fn paint_err(&self, style: Style, text: &str) -> String {
+    pub(super) fn paint_err(&self, style: Style, text: &str) -> String {
         painted(self.colors(self.err), style, text)
     }
 
@@ -135,7 +146,7 @@ impl Screen {
     ///
     /// # Errors
     /// The output is closed, or full.
-    pub fn table(&self, heading: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
+    pub(super) fn table(&self, heading: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
         if !self.out {
             for row in rows {
                 self.line(&row.iter().map(|cell| one_line(cell)).collect::<Vec<_>>().join("\t"))?;
@@ -197,13 +208,13 @@ const fn acts(letter: char) -> bool {
 
 /// A text with everything escaped that would act on a terminal; line breaks and tabs stay.
 #[must_use]
-pub fn escaped(text: &str) -> Cow<'_, str> {
+pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     escape(text, acts)
 }
 
 /// The same as one line: line breaks and tabs are escaped too.
 #[must_use]
-pub fn one_line(text: &str) -> Cow<'_, str> {
+pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     escape(text, |letter| acts(letter) || matches!(letter, '\n' | '\t'))
 }
 
@@ -265,7 +276,8 @@ mod tests {
 
     #[test]
     fn colors_obey_the_flag_then_the_environment_then_the_terminal() {
-        let screen = |color, wishes| Screen { out: true, err: false, quiet: false, json: false, color, wishes };
+        let screen =
+            |color, wishes| Screen { out: true, err: false, quiet: false, json: false, color, wishes };
         assert!(screen(Color::Auto, (false, false)).colors(true));
         assert!(!screen(Color::Auto, (false, false)).colors(false));
         assert!(!screen(Color::Auto, (true, true)).colors(true));

@@ -35,7 +35,7 @@ use self::{
     turn::Output,
 };
 pub use self::{
-    principals::{Credential, FileToken, Known, make_token},
+    principals::{Credential, FileToken, Known, list_tokens, make_token},
     status::{Health, Nature, exposed},
 };
 use crate::{

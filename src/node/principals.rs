@@ -139,11 +139,7 @@ impl Node {
     /// # Errors
     /// The store's.
     pub async fn tokens(&self) -> Result<Vec<TokenInfo>, Fault> {
-        let mut tokens: Vec<TokenInfo> =
-            self.0.store.tokens().map_err(fault_of)?.into_iter().map(stored_info).collect();
-        tokens.extend(self.0.principals.file.load().values().map(file_info));
-        tokens.sort_by(|a, b| (&a.name, a.made_at).cmp(&(&b.name, b.made_at)));
-        Ok(tokens)
+        list_tokens(&self.0.store, self.0.principals.file.load().values())
     }
 
     /// Ends all secrets under a name; with `cancel` also what they have running (O-21).
@@ -222,6 +218,20 @@ fn bearer(name: &str, role: CallerRole, agents: Agents) -> Caller {
         run: None,
         via: Via::Bearer,
     }
+}
+
+/// The tokens of a store and of a configuration, with or without a node over them.
+///
+/// # Errors
+/// The store's.
+pub fn list_tokens<'a>(
+    store: &Store,
+    file: impl Iterator<Item = &'a FileToken>,
+) -> Result<Vec<TokenInfo>, Fault> {
+    let mut tokens: Vec<TokenInfo> = store.tokens().map_err(fault_of)?.into_iter().map(stored_info).collect();
+    tokens.extend(file.map(file_info));
+    tokens.sort_by(|a, b| (&a.name, a.made_at).cmp(&(&b.name, b.made_at)));
+    Ok(tokens)
 }
 
 /// Makes a token in a store, with or without a node over it.

@@ -6,11 +6,12 @@ use reqwest::Response;
 use serde_json::value::RawValue;
 
 use super::{
-    Error, Refusal, codec,
+    Error, Refusal,
     http::{Envelope, innermost, refusal},
     sse::Parser,
 };
 use crate::model::{Seq, Update};
+use crate::wire::Dialect;
 
 /// Bytes of one event: the largest artifact in base64, with room for a snapshot.
 const MOST_EVENT: usize = 384 << 20;
@@ -117,7 +118,7 @@ pub(super) fn answer(body: &[u8], url: &str) -> Result<Update, Error> {
     if let Some(error) = envelope.error {
         return Err(Error::Refused(Box::new(Refusal { status: 200, ..refusal(error) })));
     }
-    codec::update(envelope.result.unwrap_or(RawValue::NULL)).map_err(|error| nonsense(&error))
+    Dialect::V1.decode_update(envelope.result.unwrap_or(RawValue::NULL)).map_err(|fault| nonsense(&fault))
 }
 
 #[cfg(test)]

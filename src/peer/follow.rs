@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::codec::Single;
 use super::{Error, Event, Events, Peer};
-use crate::model::{GetTask, Operation, Send, Seq, Subscribe, TaskId, TaskState, Update};
+use crate::model::{Operation, Send, Seq, Subscribe, TaskId, TaskState, Update};
 
 /// Waits between attempts: the first, and the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
@@ -16,7 +15,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub enum Step {
     /// An event. After a reconnection a `task` may come again: it replaces what was known.
-    Event(Event),
+    Event(Box<Event>),
     /// The connection is gone; another attempt follows after a pause.
     Reconnecting(Error),
     /// The task or its turn has ended, or the whole answer has come.
@@ -101,7 +100,7 @@ impl<'p> Follow<'p> {
         match events.next().await {
             Ok(Some(event)) => {
                 self.note(&event);
-                Ok(Step::Event(event))
+                Ok(Step::Event(Box::new(event)))
             }
             Ok(None) if self.is_settled() => {
                 self.over = true;
@@ -125,7 +124,7 @@ impl<'p> Follow<'p> {
             Ok(Some(event)) => {
                 self.note(&event);
                 self.over = true;
-                return Ok(Step::Event(event));
+                return Ok(Step::Event(Box::new(event)));
             }
             Ok(None) => {
                 self.opened = true;
@@ -177,12 +176,11 @@ impl<'p> Follow<'p> {
     }
 
     async fn look(&self, id: TaskId, refused: Error) -> Result<Event, Error> {
-        let get = Operation::GetTask(GetTask { tenant: None, id, history_length: None });
-        match self.peer.call(&get).await? {
-            Single::Task(task) if task.status.state.is_terminal() => {
-                Ok(Event { seq: None, update: Update::Task(task) })
-            }
-            _ => Err(refused),
+        let task = self.peer.task(&id, None).await?;
+        if task.status.state.is_terminal() {
+            Ok(Event { seq: None, update: Update::Task(task) })
+        } else {
+            Err(refused)
         }
     }
 

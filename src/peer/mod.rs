@@ -4,7 +4,6 @@
 //! never reads a configuration and never prints.
 
 mod address;
-mod codec;
 pub mod discover;
 mod error;
 mod events;
@@ -22,14 +21,14 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 pub use address::{Address, Credential};
-pub use codec::{Page, Single};
 pub use discover::{Endpoint, Found};
 pub use error::{Error, Refusal};
 pub use events::{Event, Events};
 pub use follow::{Follow, Step};
 pub use http::Http;
 
-use crate::model::{Operation, Seq};
+use crate::model::{CancelTask, GetTask, ListTasks, Operation, Seq, Task, TaskId};
+use crate::wire::{Dialect, Method as Name, Page, Single};
 
 /// What is waited for answers that need no turn.
 const PATIENCE: Duration = Duration::from_secs(75);
@@ -80,7 +79,7 @@ impl Peer {
     ///
     /// # Errors
     /// Every variant of [`Error`] but those of streams.
-    pub async fn call(&self, operation: &Operation) -> Result<Single, Error> {
+    pub async fn call(&self, operation: &Operation) -> Result<Single<'static>, Error> {
         let patience = match operation {
             Operation::Send(_) | Operation::CancelTask(_) => None,
             _ => Some(PATIENCE),
@@ -96,7 +95,43 @@ impl Peer {
             return Err(Error::Refused(Box::new(Refusal { status: 200, ..http::refusal(error) })));
         }
         let result = envelope.result.unwrap_or(RawValue::NULL);
-        codec::decode(operation, result).map_err(|error| self.http.nonsense(error))
+        Dialect::V1.decode_reply(Name::of(operation), result).map_err(|fault| self.http.nonsense(fault))
+    }
+
+    /// `GetTask`.
+    ///
+    /// # Errors
+    /// What [`Peer::call`] says.
+    pub async fn task(&self, id: &TaskId, history_length: Option<i32>) -> Result<Task, Error> {
+        let get = GetTask { tenant: None, id: id.clone(), history_length };
+        self.task_of(&Operation::GetTask(get)).await
+    }
+
+    /// `CancelTask`.
+    ///
+    /// # Errors
+    /// What [`Peer::call`] says.
+    pub async fn cancel(&self, id: &TaskId) -> Result<Task, Error> {
+        let cancel = CancelTask { tenant: None, id: id.clone(), metadata: None };
+        self.task_of(&Operation::CancelTask(cancel)).await
+    }
+
+    /// `ListTasks`.
+    ///
+    /// # Errors
+    /// What [`Peer::call`] says.
+    pub async fn list(&self, query: ListTasks) -> Result<Page<'static>, Error> {
+        match self.call(&Operation::ListTasks(query)).await? {
+            Single::Page(page) => Ok(page),
+            _ => Err(self.http.nonsense("a list of tasks was asked for")),
+        }
+    }
+
+    async fn task_of(&self, operation: &Operation) -> Result<Task, Error> {
+        match self.call(operation).await? {
+            Single::Task(task) => Ok(task.into_owned()),
+            _ => Err(self.http.nonsense("a task was asked for")),
+        }
     }
 
     /// `SendStreamingMessage` or `SubscribeToTask`. `after` is the last event that was seen (P-26).
@@ -141,7 +176,7 @@ impl Peer {
             .request(Method::POST, self.endpoint.url.clone())
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::ACCEPT, accept)
-            .body(self.envelope(operation)?);
+            .body(self.envelope(operation));
         if let Some(after) = after {
             request = request.header("Last-Event-ID", after);
         }
@@ -149,16 +184,15 @@ impl Peer {
     }
 
     /// The request as JSON-RPC has it, with the tenant that the interface wants.
-    fn envelope(&self, operation: &Operation) -> Result<Vec<u8>, Error> {
+    fn envelope(&self, operation: &Operation) -> Vec<u8> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         let params = match &self.endpoint.tenant {
-            Some(tenant) => codec::encode(&operation.clone().for_tenant(tenant)),
-            None => codec::encode(operation),
+            Some(tenant) => Dialect::V1.encode_call(&operation.clone().for_tenant(tenant)),
+            None => Dialect::V1.encode_call(operation),
         };
-        let params = params.map_err(|error| self.http.nonsense(error))?;
-        let head =
-            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":"#, codec::method(operation));
-        Ok([head.as_bytes(), &params, b"}"].concat())
+        let method = Name::of(operation).names().v1.unwrap_or_default();
+        let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":"#);
+        [head.as_bytes(), &params, b"}"].concat()
     }
 }
 
@@ -205,3 +239,6 @@ impl Http {
         Ok(response.status().as_u16())
     }
 }
+
+#[cfg(test)]
+mod tests;

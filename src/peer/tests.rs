@@ -1,0 +1,305 @@
+//! The client against a scripted server on loopback, which says what it is told to and cuts where it is told to.
+
+use std::time::Duration;
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    sync::mpsc,
+    task::JoinSet,
+};
+
+use super::*;
+use crate::model::{Message, Send, SendConfiguration, TaskState, Update};
+
+/// One connection each, in order: what is answered, as it goes over the wire.
+struct Server {
+    address: Address,
+    heard: mpsc::UnboundedReceiver<String>,
+    _work: JoinSet<()>,
+}
+
+impl Server {
+    async fn of(answers: Vec<String>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = Address::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        let (told, heard) = mpsc::unbounded_channel();
+        let mut work = JoinSet::new();
+        work.spawn(async move {
+            for answer in answers {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                let request = request(&mut socket).await;
+                let _ = told.send(request);
+                socket.write_all(answer.as_bytes()).await.unwrap();
+                socket.shutdown().await.unwrap();
+            }
+        });
+        Self { address, heard, _work: work }
+    }
+
+    fn peer(&self, ours: bool) -> Peer {
+        let credential = Credential::new("a2ad_test").unwrap();
+        let http = Http::new(self.address.clone(), Some(credential)).unwrap();
+        let url = self.address.at("/");
+        Peer::at(http, Endpoint { url, tenant: Some("x".into()), streams: true, ours })
+    }
+
+    /// The next request, head and body.
+    fn request(&mut self) -> String {
+        self.heard.try_recv().expect("a request")
+    }
+}
+
+async fn request(socket: &mut tokio::net::TcpStream) -> String {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().unwrap())
+            });
+            if body.len() >= length.unwrap_or(0) {
+                return text;
+            }
+        }
+        let mut more = [0; 4096];
+        let read = socket.read(&mut more).await.unwrap();
+        assert!(read > 0, "the request ended early");
+        bytes.extend_from_slice(&more[..read]);
+    }
+}
+
+fn json(status: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+/// A stream of events; one that is cut lacks the end that HTTP wants.
+fn stream(events: &[(u64, &str)], cut: bool) -> String {
+    let mut text = String::from(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\
+         connection: close\r\n\r\n",
+    );
+    for (id, result) in events {
+        let event = format!("id: {id}\ndata: {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}\n\n");
+        text.push_str(&format!("{:x}\r\n{event}\r\n", event.len()));
+    }
+    if !cut {
+        text.push_str("0\r\n\r\n");
+    }
+    text
+}
+
+const TASK: &str = r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
+const DONE: &str =
+    r#"{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}"#;
+const ASKS: &str =
+    r#"{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_INPUT_REQUIRED"}}}"#;
+const TEXT: &str = r#"{"artifactUpdate":{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"text":"hi"}]}}}"#;
+
+fn hello() -> Send {
+    Send {
+        tenant: None,
+        message: Message::user("hello"),
+        configuration: SendConfiguration::default(),
+        metadata: None,
+    }
+}
+
+/// Every step until the end; reconnections by `-`, states by their last word.
+async fn steps(follow: &mut Follow<'_>) -> Result<Vec<String>, Error> {
+    let mut steps = Vec::new();
+    loop {
+        steps.push(match follow.next().await? {
+            Step::End => return Ok(steps),
+            Step::Reconnecting(_) => "-".to_owned(),
+            Step::Event(event) => {
+                let Event { seq, update } = *event;
+                let kind = match update {
+                    Update::Task(task) => task.status.state.as_str().to_owned(),
+                    Update::StatusUpdate(update) => update.status.state.as_str().to_owned(),
+                    Update::ArtifactUpdate(_) => "text".to_owned(),
+                    Update::Message(_) => "message".to_owned(),
+                };
+                format!("{}:{}", seq.map_or(0, |seq| seq), kind.trim_start_matches("TASK_STATE_"))
+            }
+        });
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn a_stream_that_breaks_is_resumed_after_the_last_event() {
+    let answers = vec![stream(&[(1, TASK), (2, TEXT)], true), stream(&[(2, TASK), (3, DONE)], false)];
+    let mut server = Server::of(answers).await;
+    let peer = server.peer(false);
+    let mut follow = Follow::turn(&peer, hello(), PATIENCE);
+    let steps = steps(&mut follow).await.unwrap();
+    assert_eq!(steps, ["1:WORKING", "2:text", "-", "2:WORKING", "3:COMPLETED"]);
+    let first = server.request();
+    assert!(first.contains("SendStreamingMessage") && first.contains(r#""tenant":"x""#), "{first}");
+    assert!(
+        first.contains("a2a-version: 1.0") && first.contains("authorization: Bearer a2ad_test"),
+        "{first}"
+    );
+    let second = server.request();
+    assert!(second.contains("SubscribeToTask") && second.contains("last-event-id: 2"), "{second}");
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_before_the_task_is_resumed_too() {
+    let answers = vec![stream(&[(1, TASK)], false), stream(&[(1, TASK), (2, DONE)], false)];
+    let server = Server::of(answers).await;
+    let peer = server.peer(false);
+    let mut follow = Follow::task(&peer, "t".into(), None, PATIENCE);
+    assert_eq!(steps(&mut follow).await.unwrap(), ["1:WORKING", "-", "1:WORKING", "2:COMPLETED"]);
+}
+
+#[tokio::test]
+async fn a_task_that_ended_meanwhile_is_looked_at() {
+    let ended = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"it has ended"}}"#;
+    let task = r#"{"jsonrpc":"2.0","id":2,"result":{"id":"t","status":{"state":"TASK_STATE_FAILED"}}}"#;
+    let answers = vec![stream(&[(1, TASK)], true), json("200 OK", ended), json("200 OK", task)];
+    let server = Server::of(answers).await;
+    let peer = server.peer(false);
+    let mut follow = Follow::turn(&peer, hello(), PATIENCE);
+    assert_eq!(steps(&mut follow).await.unwrap(), ["1:WORKING", "-", "0:FAILED"]);
+}
+
+#[tokio::test]
+async fn a_turn_ends_with_a_question_and_a_task_does_not() {
+    let server = Server::of(vec![stream(&[(1, TASK), (2, ASKS)], true)]).await;
+    let peer = server.peer(false);
+    let mut follow = Follow::turn(&peer, hello(), PATIENCE);
+    assert_eq!(steps(&mut follow).await.unwrap(), ["1:WORKING", "2:INPUT_REQUIRED"]);
+
+    let server = Server::of(vec![stream(&[(1, TASK), (2, ASKS), (3, DONE)], false)]).await;
+    let peer = server.peer(false);
+    let mut follow = Follow::task(&peer, "t".into(), None, PATIENCE);
+    assert_eq!(steps(&mut follow).await.unwrap(), ["1:WORKING", "2:INPUT_REQUIRED", "3:COMPLETED"]);
+}
+
+#[tokio::test]
+async fn a_message_whose_fate_is_unknown_is_repeated_to_a_node_of_ours_only() {
+    let mut server = Server::of(vec![stream(&[], true), stream(&[(1, TASK), (2, DONE)], false)]).await;
+    let peer = server.peer(true);
+    let mut follow = Follow::turn(&peer, hello(), PATIENCE);
+    assert_eq!(steps(&mut follow).await.unwrap(), ["-", "1:WORKING", "2:COMPLETED"]);
+    let id = |request: String| {
+        let (_, rest) = request.split_once(r#""messageId":""#).unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    assert_eq!(id(server.request()), id(server.request()));
+
+    let server = Server::of(vec![stream(&[], true)]).await;
+    let peer = server.peer(false);
+    let error = steps(&mut Follow::turn(&peer, hello(), PATIENCE)).await.unwrap_err();
+    assert!(matches!(error, Error::Lost { task: None, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_stream_that_does_not_come_back_is_lost() {
+    let server = Server::of(vec![stream(&[(1, TASK)], true)]).await;
+    let peer = server.peer(false);
+    let error = steps(&mut Follow::turn(&peer, hello(), Duration::ZERO)).await.unwrap_err();
+    assert!(matches!(&error, Error::Lost { task: Some(task), .. } if task.as_str() == "t"), "{error}");
+}
+
+#[tokio::test]
+async fn what_can_not_be_reached_at_first_is_an_error_at_once() {
+    let Server { address, .. } = Server::of(Vec::new()).await;
+    let peer = Peer::of_node(Http::new(address, None).unwrap(), None);
+    let error = steps(&mut Follow::turn(&peer, hello(), PATIENCE)).await.unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_whatever_carries_it() {
+    let rpc = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"parts: needs one"}}"#;
+    let rest = r#"{"error":{"code":403,"status":"PERMISSION_DENIED","message":"not you"}}"#;
+    let html = "HTTP/1.1 502 Bad Gateway\r\ncontent-length: 6\r\nconnection: close\r\n\r\n<html>";
+    let moved = "HTTP/1.1 301 Moved\r\nlocation: https://box.example/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    for (answer, status, word) in [
+        (json("200 OK", rpc), 200, "needs one"),
+        (json("403 Forbidden", rest), 403, "not you"),
+        (html.to_owned(), 502, "HTTP status 502"),
+        (moved.to_owned(), 301, "dial that address"),
+    ] {
+        let server = Server::of(vec![answer]).await;
+        let error = server.peer(true).stream(&Operation::Stream(hello()), None).await.unwrap_err();
+        let refusal = error.refusal().unwrap();
+        assert_eq!(refusal.status, status);
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_at_once_to_a_streaming_call_is_its_only_event() {
+    let body = r#"{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"hi"}]}}}"#;
+    let server = Server::of(vec![json("200 OK", body)]).await;
+    let peer = server.peer(false);
+    let mut follow = Follow::turn(&peer, hello(), PATIENCE);
+    assert_eq!(steps(&mut follow).await.unwrap(), ["0:message"]);
+}
+
+#[tokio::test]
+async fn a_card_is_looked_for_at_the_agent_then_at_the_host() {
+    let card = r#"{"supportedInterfaces":[]}"#;
+    let mut server = Server::of(vec![json("404 Not Found", "{}"), json("200 OK", card)]).await;
+    let http = Http::new(server.address.clone(), Some(Credential::new("a2ad_test").unwrap())).unwrap();
+    let found = Peer::card(&http, Some("claude")).await.unwrap();
+    assert_eq!(&found.bytes[..], card.as_bytes());
+    let first = server.request();
+    assert!(first.starts_with("GET /agents/claude/.well-known/agent-card.json "), "{first}");
+    assert!(!first.contains("authorization"), "a card is public: {first}");
+    assert!(server.request().starts_with("GET /.well-known/agent-card.json "));
+}
+
+#[tokio::test]
+async fn a_redirect_of_a_card_stays_at_its_host_and_gets_no_credential() {
+    let to = |place: &str| {
+        format!("HTTP/1.1 307 Moved\r\nlocation: {place}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+    };
+    let private = json("401 Unauthorized", "{}");
+    let mut server = Server::of(vec![to("/elsewhere"), private]).await;
+    let http = Http::new(server.address.clone(), Some(Credential::new("a2ad_test").unwrap())).unwrap();
+    assert!(Peer::card(&http, None).await.unwrap_err().refusal().unwrap().is_unauthenticated());
+    server.request();
+    assert!(!server.request().contains("authorization"));
+
+    let server = Server::of(vec![to("https://evil.example/card")]).await;
+    let http = Http::new(server.address.clone(), None).unwrap();
+    let error = Peer::card(&http, None).await.unwrap_err().to_string();
+    assert!(error.contains("another host"), "{error}");
+}
+
+#[tokio::test]
+async fn a_task_is_read_and_a_state_is_known() {
+    let body = r#"{"jsonrpc":"2.0","id":1,"result":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_CANCELED"}},"error":null}"#;
+    let server = Server::of(vec![json("200 OK", body)]).await;
+    let task = server.peer(false).cancel(&"t".into()).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Canceled);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_unix_socket_is_dialed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("node.sock");
+    let listener = tokio::net::UnixListener::bind(&path).unwrap();
+    let mut work = JoinSet::new();
+    work.spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut head = [0; 4096];
+        let read = socket.read(&mut head).await.unwrap();
+        assert!(String::from_utf8_lossy(&head[..read]).starts_with("GET /healthz "));
+        socket.write_all(json("200 OK", "{}").as_bytes()).await.unwrap();
+    });
+    let http = Http::new(Address::unix(path), None).unwrap();
+    assert_eq!(http.probe("/healthz", PATIENCE).await.unwrap(), 200);
+    work.join_next().await.unwrap().unwrap();
+}
