@@ -121,6 +121,9 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if let Some(error) = cause.downcast_ref::<daemon::offline::Error>() {
         return Some(of_offline(error));
     }
+    if let Some(error) = cause.downcast_ref::<daemon::Error>() {
+        return Some(of_start(error));
+    }
     cause.downcast_ref::<std::io::Error>().map(|_| Code::CannotCreate)
 }
 
@@ -135,6 +138,21 @@ fn of_edit(error: &config::edit::Error) -> Code {
         config::edit::Error::Faulty(_) => Code::Config,
         config::edit::Error::Exists(_) | config::edit::Error::Absent { .. } => Code::Usage,
         config::edit::Error::Io { .. } => Code::CannotCreate,
+    }
+}
+
+/// Why a node did not start.
+fn of_start(error: &daemon::Error) -> Code {
+    match error {
+        daemon::Error::Config(error) => of_faults(&error.faults),
+        daemon::Error::Agent(_) | daemon::Error::Exposed(_) => Code::Config,
+        daemon::Error::Store(error) if error.is_about_its_place() => Code::Config,
+        daemon::Error::Store(_)
+        | daemon::Error::Doors(_)
+        | daemon::Error::Custody(_)
+        | daemon::Error::File { .. }
+        | daemon::Error::Surroundings(_) => Code::CannotCreate,
+        daemon::Error::Signals(_) | daemon::Error::Node(_) => Code::Internal,
     }
 }
 

@@ -22,7 +22,6 @@ pub struct Served {
 }
 
 /// All agents, by name.
-#[derive(Default)]
 pub struct Registry {
     agents: BTreeMap<AgentName, Arc<Served>>,
     default: Option<AgentName>,
@@ -30,6 +29,12 @@ pub struct Registry {
 }
 
 impl Registry {
+    /// No agent at all.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self { agents: BTreeMap::new(), default: None, version: 0 }
+    }
+
     /// A registry; `version` is part of the cards' ETag.
     #[must_use]
     pub fn new(served: Vec<Arc<Served>>, default: Option<AgentName>, version: u64) -> Self {

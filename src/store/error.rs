@@ -114,6 +114,12 @@ fn holder(pid: Option<u32>, since: Option<Timestamp>) -> String {
 }
 
 impl Error {
+    /// Whether another place or another binary is what helps, not a free disk or other permissions.
+    #[must_use]
+    pub const fn is_about_its_place(&self) -> bool {
+        matches!(self, Self::Newer { .. } | Self::NetworkFs { .. })
+    }
+
     /// Whether the batch was looked at and turned down before anything of it was written.
     pub(super) const fn is_refusal(&self) -> bool {
         matches!(self, Self::Conflict { .. } | Self::Replayed(_) | Self::Malformed(_))

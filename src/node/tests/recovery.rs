@@ -97,7 +97,7 @@ async fn a_waiting_task_whose_agent_is_gone_is_rejected() {
     bench.send_now("a", Message::user("runs")).await;
     let hand = bench.hand().await;
     let waiting = bench.send_now("a", Message::user("waits")).await;
-    bench.node.adopt(<Registry as Default>::default(), node_config(), Vec::new()).await;
+    bench.node.adopt(Registry::empty(), node_config(), Vec::new()).await;
     hand.complete().await;
     let rejected = bench.reaches(&waiting.id, TaskState::Rejected).await;
     assert!(rejected.status.message.unwrap().text().contains("no longer configured"));

@@ -1,0 +1,70 @@
+//! The two files by which the command line finds the node: `node.json` and `token`.
+#![expect(clippy::disallowed_methods, reason = "owns files of the state directory")]
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+
+use super::Error;
+use crate::model::Timestamp;
+
+/// Removed when the node stops.
+pub(super) struct Files {
+    paths: Vec<PathBuf>,
+}
+
+/// `node.json`.
+#[derive(Serialize)]
+pub(super) struct Addresses<'a> {
+    pub(super) pid: u32,
+    pub(super) since: Timestamp,
+    pub(super) version: &'a str,
+    pub(super) urls: &'a [String],
+    pub(super) unix: &'a [PathBuf],
+}
+
+impl Files {
+    /// Nothing written yet.
+    pub(super) const fn new() -> Self {
+        Self { paths: Vec::new() }
+    }
+
+    /// Writes the local admin token, made anew at every start (O-1).
+    pub(super) fn token(&mut self, state: &Path, token: &str) -> Result<(), Error> {
+        self.write(state.join("token"), format!("{token}\n").as_bytes())
+    }
+
+    /// Writes where the node listens.
+    pub(super) fn addresses(&mut self, state: &Path, addresses: &Addresses<'_>) -> Result<(), Error> {
+        // Texts and numbers only: writing them as JSON cannot fail.
+        self.write(state.join("node.json"), &serde_json::to_vec(addresses).unwrap_or_default())
+    }
+
+    /// Writes a file whole, readable by the owner only; a reader sees the old one or the new one.
+    fn write(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), Error> {
+        let fresh = path.with_extension("new");
+        let written = || -> std::io::Result<()> {
+            let _ = std::fs::remove_file(&fresh);
+            let mut options = std::fs::OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            options.open(&fresh)?.write_all(bytes)?;
+            std::fs::rename(&fresh, &path)
+        };
+        written().map_err(|error| Error::file("write", &path, &error))?;
+        self.paths.push(path);
+        Ok(())
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        for path in &self.paths {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

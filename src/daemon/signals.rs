@@ -1,0 +1,68 @@
+//! What the system tells the node: stop, stop now, reload.
+
+use super::Error;
+
+/// A signal that means something to the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Signal {
+    /// SIGTERM, SIGINT, Ctrl-C: stop politely; a second one: at once.
+    Stop,
+    /// SIGHUP: read the configuration again.
+    Reload,
+}
+
+#[cfg(unix)]
+pub(super) struct Signals {
+    term: tokio::signal::unix::Signal,
+    int: tokio::signal::unix::Signal,
+    hup: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    pub(super) fn listen() -> Result<Self, Error> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let listen = |kind| signal(kind).map_err(|error| Error::Signals(error.to_string()));
+        Ok(Self {
+            term: listen(SignalKind::terminate())?,
+            int: listen(SignalKind::interrupt())?,
+            hup: listen(SignalKind::hangup())?,
+        })
+    }
+
+    pub(super) async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.term.recv() => Signal::Stop,
+            _ = self.int.recv() => Signal::Stop,
+            _ = self.hup.recv() => Signal::Reload,
+        }
+    }
+}
+
+#[cfg(windows)]
+pub(super) struct Signals {
+    c: tokio::signal::windows::CtrlC,
+    shutdown: tokio::signal::windows::CtrlShutdown,
+    r#break: tokio::signal::windows::CtrlBreak,
+}
+
+#[cfg(windows)]
+impl Signals {
+    pub(super) fn listen() -> Result<Self, Error> {
+        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_shutdown};
+        let told = |error: std::io::Error| Error::Signals(error.to_string());
+        Ok(Self {
+            c: ctrl_c().map_err(told)?,
+            shutdown: ctrl_shutdown().map_err(told)?,
+            r#break: ctrl_break().map_err(told)?,
+        })
+    }
+
+    pub(super) async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.c.recv() => Signal::Stop,
+            _ = self.shutdown.recv() => Signal::Stop,
+            _ = self.r#break.recv() => Signal::Stop,
+        }
+    }
+}
