@@ -1,4 +1,4 @@
-//! What goes out: a body that is whole, in up to three pieces, or a stream of events.
+//! What goes out: a body that is whole, or a stream of events.
 
 use std::{
     convert::Infallible,
@@ -22,8 +22,8 @@ pub(super) struct Body {
 }
 
 enum Kind {
-    /// Pieces that are not yet written, first one last.
-    Whole(Vec<Bytes>),
+    /// All of it, until it is written.
+    Whole(Option<Bytes>),
     /// Frames, each a whole event.
     Events(BoxStream<'static, Bytes>),
 }
@@ -31,17 +31,12 @@ enum Kind {
 impl Body {
     /// No body.
     pub(super) const fn empty() -> Self {
-        Self { kind: Kind::Whole(Vec::new()), busy: None }
+        Self { kind: Kind::Whole(None), busy: None }
     }
 
     /// One piece.
     pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self { kind: Kind::Whole(vec![bytes.into()]), busy: None }
-    }
-
-    /// Something large between two small pieces, without a copy of it.
-    pub(super) fn spliced(head: Bytes, middle: Bytes, tail: Bytes) -> Self {
-        Self { kind: Kind::Whole(vec![tail, middle, head]), busy: None }
+        Self { kind: Kind::Whole(Some(bytes.into())), busy: None }
     }
 
     /// A stream of events.
@@ -65,19 +60,19 @@ impl http_body::Body for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let next = match &mut self.kind {
-            Kind::Whole(pieces) => pieces.pop(),
+            Kind::Whole(bytes) => bytes.take(),
             Kind::Events(events) => std::task::ready!(events.poll_next_unpin(cx)),
         };
         Poll::Ready(next.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.kind, Kind::Whole(pieces) if pieces.is_empty())
+        matches!(&self.kind, Kind::Whole(None))
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            Kind::Whole(pieces) => SizeHint::with_exact(pieces.iter().map(|piece| piece.len() as u64).sum()),
+            Kind::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
             Kind::Events(_) => SizeHint::default(),
         }
     }

@@ -176,7 +176,8 @@ impl<S> Stall<S> {
             self.since = None;
             return poll;
         }
-        let since = self.since.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + STALL)));
+        let since =
+            self.since.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + STALL)));
         std::task::ready!(since.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer stopped reading")))
     }

@@ -76,7 +76,11 @@ impl Rates {
 ///
 /// # Errors
 /// It is larger than `most`, slower than `time`, or breaks off.
-pub(super) async fn collect<B>(body: &mut B, most: Option<u64>, time: Option<Duration>) -> Result<Bytes, Refusal>
+pub(super) async fn collect<B>(
+    body: &mut B,
+    most: Option<u64>,
+    time: Option<Duration>,
+) -> Result<Bytes, Refusal>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
@@ -201,18 +205,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_without_a_length_is_counted_as_it_comes() {
-        let pieces = futures_util::stream::iter(
-            ["1234", "5678", "9"].map(|piece| Ok::<_, std::convert::Infallible>(http_body::Frame::data(Bytes::from(piece)))),
-        );
-        let mut body = http_body_util::StreamBody::new(pieces.clone());
+        let pieces = || {
+            let pieces = ["1234", "5678", "9"].map(|piece| http_body::Frame::data(Bytes::from(piece)));
+            let pieces = pieces.map(Ok::<_, std::convert::Infallible>);
+            http_body_util::StreamBody::new(futures_util::stream::iter(pieces))
+        };
+        let mut body = pieces();
         assert!(collect(&mut body, Some(8), None).await.is_err());
-        let mut body = http_body_util::StreamBody::new(pieces);
+        let mut body = pieces();
         assert_eq!(collect(&mut body, Some(9), None).await.unwrap(), "123456789");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_does_not_come_is_waited_for_only_so_long() {
-        let never = futures_util::stream::pending::<Result<http_body::Frame<Bytes>, std::convert::Infallible>>();
+        let never =
+            futures_util::stream::pending::<Result<http_body::Frame<Bytes>, std::convert::Infallible>>();
         let mut body = http_body_util::StreamBody::new(never);
         let refusal = collect(&mut body, None, Some(Duration::from_secs(60))).await.unwrap_err();
         assert_eq!(refusal.status(), http::StatusCode::REQUEST_TIMEOUT);

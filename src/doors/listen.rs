@@ -79,9 +79,9 @@ pub enum Error {
 pub(super) enum Listener {
     /// A port.
     Tcp(TcpListener, SocketAddr),
-    /// A socket in the file system, which goes away with it.
+    /// A socket, and its file, which goes away with it.
     #[cfg(unix)]
-    Unix(tokio::net::UnixListener, super::unix::Socket, PathBuf),
+    Unix(tokio::net::UnixListener, super::unix::Socket),
 }
 
 /// Opens one listener; `None` if it is optional and the host lacks the address. A port that is taken is an error even
@@ -105,7 +105,7 @@ pub(super) fn open(listen: &Listen) -> Result<Option<Listener>, Error> {
         #[cfg(unix)]
         Listen::Unix { path, mode, group } => {
             let (listener, socket) = super::unix::open(path, *mode, group.as_deref())?;
-            Ok(Some(Listener::Unix(listener, socket, path.clone())))
+            Ok(Some(Listener::Unix(listener, socket)))
         }
         #[cfg(not(unix))]
         Listen::Unix { path, .. } => Err(Error::NoSockets { path: path.clone() }),

@@ -84,7 +84,8 @@ impl Permits {
     }
 
     /// How many connections there are.
-    pub(super) fn taken(&self) -> usize {
+    #[cfg(test)]
+    fn taken(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).all
     }
 }
@@ -124,9 +125,8 @@ mod tests {
     #[test]
     fn the_last_places_are_kept_for_this_machine() {
         let permits = Permits::default();
-        let held: Vec<_> = (0..24)
-            .map(|n| permits.take(tcp(&format!("203.0.113.{n}")), Some(40), None).unwrap())
-            .collect();
+        let held: Vec<_> =
+            (0..24).map(|n| permits.take(tcp(&format!("203.0.113.{n}")), Some(40), None).unwrap()).collect();
         assert_eq!(permits.take(tcp("203.0.113.99"), Some(40), None).err(), Some(Full::All));
         let local: Vec<_> = (0..15).map(|_| permits.take(tcp("::1"), Some(40), None).unwrap()).collect();
         let last = permits.take(Whose::Unix, Some(40), None).unwrap();

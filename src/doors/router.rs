@@ -50,11 +50,14 @@ const SERVICES: [&str; 5] = [
     "grpc.reflection.v1alpha.ServerReflection",
 ];
 
-const CARD_HINT: &str = "this is an A2A node: POST JSON-RPC here; its card is at /.well-known/agent-card.json";
+const CARD_HINT: &str =
+    "this is an A2A node: POST JSON-RPC here; its card is at /.well-known/agent-card.json";
 
 /// Finds what a request asks for.
 pub(super) fn route(method: &Method, path: &str, content_type: Option<&HeaderValue>) -> Result<Route, Lost> {
-    if method == Method::POST && content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc")) {
+    if method == Method::POST
+        && content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
+    {
         return Err(Lost::Grpc);
     }
     // The path that nearly every call takes.
@@ -112,7 +115,9 @@ fn segments(path: &str) -> Result<Vec<Cow<'_, str>>, Lost> {
             return Err(Lost::Bad("the path holds `.` or `..`"));
         }
         // An empty segment before another one: `//`.
-        if segments.last().is_some_and(|last: &Cow<'_, str>| last.is_empty()) || (place == 0 && raw.is_empty()) {
+        if segments.last().is_some_and(|last: &Cow<'_, str>| last.is_empty())
+            || (place == 0 && raw.is_empty())
+        {
             return Err(Lost::Bad("the path holds `//`"));
         }
         segments.push(segment);
@@ -183,16 +188,29 @@ mod tests {
 
     #[test]
     fn nothing_is_collapsed_and_what_is_no_path_is_refused() {
-        for path in
-            ["//", "//agents", "/agents//", "/agents//echo", "/./", "/agents/..", "/%2e%2e/agents", "/%", "/%f", "/%zz", "/%ff", "*"]
-        {
+        for path in [
+            "//",
+            "//agents",
+            "/agents//",
+            "/agents//echo",
+            "/./",
+            "/agents/..",
+            "/%2e%2e/agents",
+            "/%",
+            "/%f",
+            "/%zz",
+            "/%ff",
+            "*",
+        ] {
             assert!(matches!(at("POST", path), Err(Lost::Bad(_))), "{path}: {:?}", at("POST", path));
         }
     }
 
     #[test]
     fn a_trailing_slash_is_taken_in_three_places_only() {
-        for path in ["/healthz/", "/.well-known/agent-card.json/", "/agents/echo/.well-known/agent-card.json/"] {
+        for path in
+            ["/healthz/", "/.well-known/agent-card.json/", "/agents/echo/.well-known/agent-card.json/"]
+        {
             assert_eq!(at("GET", path), Err(Lost::Nothing), "{path}");
         }
     }

@@ -1,6 +1,9 @@
 //! What every request needs: the node, the settings that a reload replaces, and the signs that the node stops.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+};
 
 use arc_swap::ArcSwap;
 use tokio_util::sync::CancellationToken;
@@ -46,7 +49,8 @@ impl Live {
     pub fn replace(&self, config: Config) {
         self.0.rcu(|old| {
             let same = old.config.requests_per_minute == config.requests_per_minute;
-            let rates = if same { old.rates.clone() } else { Arc::new(Rates::new(config.requests_per_minute)) };
+            let rates =
+                if same { old.rates.clone() } else { Arc::new(Rates::new(config.requests_per_minute)) };
             Settings { config: config.clone(), rates, version: old.version + 1 }
         });
     }
@@ -55,4 +59,21 @@ impl Live {
     pub(super) fn get(&self) -> Arc<Settings> {
         self.0.load_full()
     }
+}
+
+impl State {
+    /// Where the node is reached from this machine.
+    pub(super) fn urls(&self) -> Vec<String> {
+        urls(&self.ports)
+    }
+}
+
+/// Ports as URLs that this machine can dial.
+pub(super) fn urls(ports: &[SocketAddr]) -> Vec<String> {
+    let dialled = ports.iter().map(|port| match port.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port.port()),
+        IpAddr::V6(ip) if ip.is_unspecified() => SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port.port()),
+        _ => *port,
+    });
+    dialled.map(|port| format!("http://{port}")).collect()
 }

@@ -29,6 +29,13 @@ pub(super) struct Socket {
     made: (u64, u64),
 }
 
+impl Socket {
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 /// Makes a socket.
 ///
 /// # Errors
@@ -53,7 +60,7 @@ pub(super) fn open(path: &Path, mode: u32, group: Option<&str>) -> Result<(UnixL
     if let Some(group) = group {
         chown(path, None, Some(group)).map_err(|error| failed(error.into()))?;
     }
-    chmod(path, Mode::from_raw_mode(mode)).map_err(|error| failed(error.into()))?;
+    chmod(path, Mode::from_raw_mode(mode as rustix::fs::RawMode)).map_err(|error| failed(error.into()))?;
     listen(&socket, BACKLOG).map_err(|error| failed(error.into()))?;
     let listener = UnixListener::from_std(socket.into()).map_err(failed)?;
     Ok((listener, made))

@@ -129,7 +129,6 @@ impl Actor {
     /// The first turn has its place.
     pub(super) fn admitted(&mut self, permit: Permit) {
         self.permit = Some(permit);
-        self.run();
     }
 
     /// Works until nothing is to do.
@@ -304,7 +303,7 @@ impl Actor {
     }
 
     /// Starts the runtime with the first unread message; the others follow it.
-    fn run(&mut self) {
+    pub(super) fn run(&mut self) {
         let Some(message) = self.unread.pop_front() else { return };
         let served = match self.served() {
             Ok(served) => served,

@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 
 use crate::{
     model::AgentName,
-    runtime::{Runtime, config::Agent},
+    runtime::{Runtime, config::Agent, kinds::Readiness},
 };
 
 /// One agent that is served.
@@ -19,17 +19,6 @@ pub struct Served {
     pub runtime: Arc<dyn Runtime>,
     /// What is known of its program, as of the last look.
     pub readiness: ArcSwap<Readiness>,
-}
-
-/// Whether an agent can work.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Readiness {
-    /// The program its command resolved to.
-    pub program: Option<String>,
-    /// What the program says of its version.
-    pub version: Option<String>,
-    /// `None`: ready. Else why not, and what to do.
-    pub not_ready: Option<String>,
 }
 
 /// All agents, by name.

@@ -71,7 +71,10 @@ impl Inner {
         self.desk.lock().insert(id.clone(), sender);
         let mut actor = Actor::new(self.clone(), book, inbox);
         begin(&mut actor);
-        self.watch_over(id, async move { actor.work().await });
+        self.watch_over(id, async move {
+            actor.run();
+            actor.work().await;
+        });
     }
 
     /// The inbox of a task's actor, which is started if need be.

@@ -4,7 +4,18 @@
 //! caller's socket or another task; failing to start is simply a first and last `Done(Failed)`.
 
 pub mod child;
+mod claude;
 pub mod config;
+mod echo;
+mod exec;
+mod jsonl;
+pub mod kinds;
+mod pen;
+mod talk;
+#[cfg(test)]
+mod testing;
+mod text;
+mod turn;
 
 use std::sync::{
     Arc,
@@ -141,6 +152,11 @@ impl Answers {
     pub async fn recv(&mut self) -> Option<Message> {
         let message = self.receiver.recv().await;
         self.count(message)
+    }
+
+    /// Takes no more: what is said from here on is given back to the node, which starts a new run with it.
+    pub fn close(&mut self) {
+        self.receiver.close();
     }
 
     /// Takes a message if one is there.

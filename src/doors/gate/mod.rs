@@ -134,7 +134,10 @@ fn ours(host: &str, config: &Config) -> bool {
     let name = name.to_ascii_lowercase();
     let name = name.strip_suffix('.').unwrap_or(&name);
     name.parse::<IpAddr>().is_ok()
-        || name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok())
+        || name
+            .strip_prefix('[')
+            .and_then(|name| name.strip_suffix(']'))
+            .is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok())
         || name == "localhost"
         || name.ends_with(".localhost")
         || config.allowed_hosts.iter().any(|allowed| allowed == name)
@@ -146,7 +149,8 @@ fn name(host: &str) -> Option<&str> {
         Some(rest) => host.split_at(rest.find(']')? + 2),
         None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
-    let port = port.strip_prefix(':').map_or(port.is_empty(), |port| port.bytes().all(|b| b.is_ascii_digit()));
+    let port =
+        port.strip_prefix(':').map_or(port.is_empty(), |port| port.bytes().all(|b| b.is_ascii_digit()));
     (port && !name.is_empty() && !name.contains(['@', '/', ' '])).then_some(name)
 }
 

@@ -3,7 +3,7 @@ use http::{Request, StatusCode};
 use super::*;
 use crate::doors::config::Listen;
 
-pub(crate) fn config() -> Config {
+fn config() -> Config {
     Config {
         listen: vec![Listen::Tcp { addr: "127.0.0.1:0".parse().unwrap(), optional: false }],
         allow_plaintext: false,
@@ -18,6 +18,13 @@ pub(crate) fn config() -> Config {
         connections: None,
         connections_per_address: None,
         requests_per_minute: None,
+    }
+}
+
+fn text_of(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Plain { message, .. } => message.clone(),
+        Refusal::Fault(fault) => fault.to_string(),
     }
 }
 
@@ -41,8 +48,18 @@ fn check(peer: Peer, headers: &[(&str, &str)]) -> Result<Target, Refusal> {
 #[test]
 fn ip_literals_localhost_and_the_nodes_own_names_are_hosts_of_ours() {
     for host in [
-        "127.0.0.1", "127.0.0.1:7878", "10.42.0.7:7878", "[::1]:7878", "[2001:db8::1]", "localhost", "localhost:80",
-        "LOCALHOST:80", "app.localhost:1", "localhost.", "build-box:7878", "Box.Example",
+        "127.0.0.1",
+        "127.0.0.1:7878",
+        "10.42.0.7:7878",
+        "[::1]:7878",
+        "[2001:db8::1]",
+        "localhost",
+        "localhost:80",
+        "LOCALHOST:80",
+        "app.localhost:1",
+        "localhost.",
+        "build-box:7878",
+        "Box.Example",
     ] {
         assert!(check(from("127.0.0.1"), &[("host", host)]).is_ok(), "{host}");
     }
@@ -50,10 +67,16 @@ fn ip_literals_localhost_and_the_nodes_own_names_are_hosts_of_ours() {
 
 #[test]
 fn ur_61_a_name_that_was_made_to_point_here_is_refused_with_the_key_to_set() {
-    for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:7878", "box.example.evil", "xlocalhost"] {
+    for host in [
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example:7878",
+        "box.example.evil",
+        "xlocalhost",
+    ] {
         let refusal = check(from("127.0.0.1"), &[("host", host)]).unwrap_err();
         assert_eq!(refusal.status(), StatusCode::MISDIRECTED_REQUEST, "{host}");
-        assert!(refusal.to_text().contains("allowed_hosts"), "{}", refusal.to_text());
+        assert!(text_of(&refusal).contains("allowed_hosts"), "{}", text_of(&refusal));
     }
 }
 
@@ -102,7 +125,8 @@ fn what_was_passed_on_is_not_local() {
 #[test]
 fn a_proxys_caller_is_the_last_address_that_is_no_proxy() {
     let config = config();
-    let client = |peer, value: &str| Source::of(peer, &request(&[("x-forwarded-for", value)]).headers, &config).client;
+    let client =
+        |peer, value: &str| Source::of(peer, &request(&[("x-forwarded-for", value)]).headers, &config).client;
     let ip = |text: &str| Some(text.parse().unwrap());
     assert_eq!(client(from("10.0.0.1"), "198.51.100.9, 203.0.113.5, 10.0.0.7"), ip("203.0.113.5"));
     assert_eq!(client(from("10.0.0.1"), "nonsense"), ip("10.0.0.1"));
@@ -117,7 +141,7 @@ fn ur_61_a_web_page_calls_only_if_it_was_named() {
     for page in ["https://evil.example", "null", "http://localhost:3000", "https://app.example.evil"] {
         let refusal = origin(&request(&[("origin", page)]).headers, &config).unwrap_err();
         assert_eq!(refusal.status(), StatusCode::FORBIDDEN, "{page}");
-        assert!(refusal.to_text().contains("allowed_origins"));
+        assert!(text_of(&refusal).contains("allowed_origins"));
     }
 }
 
@@ -129,7 +153,7 @@ fn an_open_node_takes_nothing_that_came_through_something() {
         let headers = request(&[(name, "https://app.example")]).headers;
         let refusal = open_node(&headers, &open).unwrap_err();
         assert_eq!(refusal.status(), StatusCode::FORBIDDEN, "{name}");
-        assert!(refusal.to_text().contains("mode = \"token\""), "{}", refusal.to_text());
+        assert!(text_of(&refusal).contains("mode = \"token\""), "{}", text_of(&refusal));
         assert!(open_node(&headers, &config()).is_ok(), "only where nobody is asked");
     }
 }

@@ -1,0 +1,5 @@
+//! What tests stand on: a node, a plain HTTP client, an agent that the test plays itself.
+
+pub(crate) mod http;
+pub(crate) mod node;
+pub(crate) mod stage;
