@@ -39,6 +39,11 @@ pub(super) fn span(span: Duration) -> String {
     }
 }
 
+/// So many of something: `1 task`, `2 tasks`.
+pub(super) fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A size for people: `812 B`, `14 KiB`, `3.2 MiB`.
 pub(super) fn size(bytes: u64) -> String {
     let mut scaled = bytes;

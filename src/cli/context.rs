@@ -1,6 +1,6 @@
 //! `a2ad context`: conversations.
 
-use super::{Context, exit::Code, target};
+use super::{Context, clock, exit::Code, target};
 
 /// Delete a conversation
 #[derive(Debug, clap::Subcommand)]
@@ -28,7 +28,7 @@ pub(super) async fn run(ctx: &Context, command: Command) -> anyhow::Result<Code>
     if ctx.screen.json {
         ctx.screen.json(&deleted)?;
     } else {
-        ctx.screen.note(&format!("context {id} is deleted, and {} tasks with it", deleted.tasks));
+        ctx.screen.note(&format!("context {id} is deleted, with {}", clock::count(deleted.tasks, "task")));
     }
     Ok(Code::Ok)
 }

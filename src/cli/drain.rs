@@ -42,7 +42,10 @@ pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Err(Failure::of(
                     Code::Busy,
-                    format!("{} turns still run; the drain goes on", drain.running),
+                    format!(
+                        "not over: {}; the drain goes on",
+                        clock::count(drain.running as u64, "running turn")
+                    ),
                 ));
             }
             tokio::time::sleep(LOOK).await;

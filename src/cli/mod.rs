@@ -76,8 +76,14 @@ struct Global {
     #[arg(long, value_name = "FILE", global = true, help_heading = "Global options")]
     config: Option<PathBuf>,
     /// Another node of the same user, with its own configuration and state
-    #[arg(long, value_name = "INSTANCE", global = true, help_heading = "Global options")]
-    name: Option<String>,
+    #[arg(
+        id = "instance",
+        long = "name",
+        value_name = "INSTANCE",
+        global = true,
+        help_heading = "Global options"
+    )]
+    instance: Option<String>,
     /// Where the node keeps its state
     #[arg(long, value_name = "DIR", global = true, help_heading = "Global options")]
     state_dir: Option<PathBuf>,
@@ -227,7 +233,7 @@ fn begin(arguments: Arguments, screen: Screen) -> anyhow::Result<Code> {
     let ctx = Context {
         flags: Flags {
             config: global.config,
-            name: global.name,
+            name: global.instance,
             state_dir: global.state_dir,
             log: global.log,
             log_format: global.log_format,

@@ -31,6 +31,21 @@ fn global_flags_stand_before_or_behind_the_command() {
 }
 
 #[test]
+fn no_argument_of_a_command_is_taken_for_a_global_one() {
+    fn walk(command: &clap::Command, global: &[clap::Id]) {
+        for argument in command.get_arguments() {
+            assert!(!global.contains(argument.get_id()), "{} {}", command.get_name(), argument.get_id());
+        }
+        command.get_subcommands().for_each(|below| walk(below, global));
+    }
+    let root = Arguments::command();
+    let global: Vec<clap::Id> = root.get_arguments().map(|argument| argument.get_id().clone()).collect();
+    root.get_subcommands().for_each(|below| walk(below, &global));
+    let arguments = parse("a2ad token new laptop").unwrap();
+    assert_eq!(arguments.global.instance, None);
+}
+
+#[test]
 fn commands_of_the_surface_are_all_there() {
     for line in [
         "a2ad serve --listen 127.0.0.1:0 --listen unix:/a --workspace . --agent a=echo --allow-plaintext",

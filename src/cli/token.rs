@@ -127,7 +127,8 @@ async fn make(ctx: &Context, new: New) -> anyhow::Result<Code> {
         "shown once: keep it in a file that only you can read (umask 077), and give that with --token-file",
     );
     if made.owned > 0 {
-        ctx.screen.note(&format!("this name owns {} tasks, which the token sees", made.owned));
+        ctx.screen
+            .note(&format!("this name owns {}, which the token sees", clock::count(made.owned, "task")));
     }
     for note in &made.notes {
         ctx.screen.note(note);
@@ -195,10 +196,14 @@ async fn revoke(ctx: &Context, name: &str, cancel: bool) -> anyhow::Result<Code>
     if ctx.screen.json {
         ctx.screen.json(&revoked)?;
     } else {
-        let canceled = if cancel { format!(", {} tasks canceled", revoked.canceled) } else { String::new() };
+        let canceled = if cancel {
+            format!("; canceled: {}", clock::count(revoked.canceled, "task"))
+        } else {
+            String::new()
+        };
         ctx.screen.note(&format!(
-            "{} secrets of {name} are revoked{canceled}; the name stays reserved",
-            revoked.secrets
+            "revoked: {} of {name}{canceled}; the name stays reserved",
+            clock::count(revoked.secrets, "secret")
         ));
     }
     Ok(Code::Ok)
