@@ -169,7 +169,7 @@ pub(super) fn shrink(db: &Connection) -> Result<bool, Error> {
 }
 
 /// Moves the log into the database and empties it; says whether no reader was in the way.
-fn checkpoint(db: &Connection) -> Result<bool, Error> {
+pub(super) fn checkpoint(db: &Connection) -> Result<bool, Error> {
     // A reader is done soon; those who want to write don't wait for him.
     db.busy_timeout(Duration::from_millis(20))?;
     let busy = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, bool>(0));

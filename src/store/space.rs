@@ -70,11 +70,18 @@ impl Space {
             self.lay_ballast();
         }
         let free = free(&self.dir);
-        let bytes =
-            ["node.db", "node.db-wal"].iter().filter_map(|name| fs::metadata(self.dir.join(name)).ok());
-        let bytes = bytes.map(|file| file.len()).sum();
+        let bytes = self.size("node.db") + self.log_bytes();
         let writable = self.writable(free, bytes);
         Room { free, writable, bytes }
+    }
+
+    /// Bytes that the database's log takes.
+    pub(super) fn log_bytes(&self) -> u64 {
+        self.size("node.db-wal")
+    }
+
+    fn size(&self, name: &str) -> u64 {
+        fs::metadata(self.dir.join(name)).map_or(0, |file| file.len())
     }
 
     fn writable(&self, free: Option<u64>, bytes: u64) -> Result<(), String> {

@@ -26,7 +26,7 @@ async fn ur_72_a_second_node_is_refused_and_told_who_holds_the_state() {
 }
 
 #[tokio::test]
-async fn the_state_is_free_again_once_the_last_handle_is_dropped() {
+async fn the_state_is_held_until_the_store_is_closed() {
     let place = Place::new();
     let store = place.open().await;
     let clone = store.clone();
