@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the state directory is the store's own")]
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
@@ -36,6 +36,7 @@ pub(super) fn create(path: &Path, options: &mut OpenOptions) -> io::Result<File>
 
 #[cfg(unix)]
 fn private(path: &Path, mode: u32) -> io::Result<()> {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
     let found = fs::metadata(path)?.permissions();
     if found.mode() & 0o777 == mode {
@@ -82,8 +83,8 @@ fn network(dir: &Path) -> Option<String> {
     // The number is a word of the machine's size; the magic ones have 32 bits.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the low 32 bits are meant")]
     let magic = found.f_type as u32;
-    let mounts = || fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    network_kind(magic, || mount_kind(&mounts(), &fs::canonicalize(dir).ok()?)).map(str::to_owned)
+    let mounts = || std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    network_kind(magic, || mount_kind(&mounts(), &std::fs::canonicalize(dir).ok()?)).map(str::to_owned)
 }
 
 /// The kind of network file system that a directory lies on, if it does.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::Error;
+use super::schema;
 
 /// How many idle connections are kept.
 const KEPT: usize = 4;
@@ -59,7 +60,7 @@ impl Readers {
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
         db.busy_timeout(Duration::from_secs(5))?;
-        db.set_prepared_statement_cache_capacity(32);
+        schema::cache_statements(&db)?;
         // A quarter of a MiB: the pages lie in the system's cache anyway.
         db.execute_batch("PRAGMA cache_size = -256; PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")?;
         Ok(db)

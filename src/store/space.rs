@@ -70,11 +70,18 @@ impl Space {
             self.lay_ballast();
         }
         let free = free(&self.dir);
-        let bytes =
-            ["node.db", "node.db-wal"].iter().filter_map(|name| fs::metadata(self.dir.join(name)).ok());
-        let bytes = bytes.map(|file| file.len()).sum();
+        let bytes = self.size("node.db") + self.log_bytes();
         let writable = self.writable(free, bytes);
         Room { free, writable, bytes }
+    }
+
+    /// Bytes that the database's log takes.
+    pub(super) fn log_bytes(&self) -> u64 {
+        self.size("node.db-wal")
+    }
+
+    fn size(&self, name: &str) -> u64 {
+        fs::metadata(self.dir.join(name)).map_or(0, |file| file.len())
     }
 
     fn writable(&self, free: Option<u64>, bytes: u64) -> Result<(), String> {
@@ -105,9 +112,12 @@ impl Space {
     /// A write found no space: frees the reserve, unless it was `store.max` that was reached.
     pub(super) fn give_up_ballast(&self) {
         self.forget();
-        if free(&self.dir).is_some_and(|free| free >= BALLAST) {
-            return;
+        if free(&self.dir).is_none_or(|free| free < BALLAST) {
+            self.free_ballast();
         }
+    }
+
+    fn free_ballast(&self) {
         tracing::error!(dir = %self.dir.display(), "the disk is full: new tasks are refused until there is room");
         self.full.store(true, Ordering::Relaxed);
         match fs::remove_file(self.ballast()) {
@@ -178,4 +188,71 @@ pub(super) fn free(path: &Path) -> Option<u64> {
 #[cfg(not(unix))]
 pub(super) fn free(_path: &Path) -> Option<u64> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::config::Durability;
+
+    fn space(dir: &Path, min_free: u64, max: Option<u64>) -> Space {
+        let durability = Durability::Relaxed;
+        Space::new(&Config {
+            dir: dir.to_owned(),
+            durability,
+            keep_terminal: None,
+            keep_waiting: None,
+            min_free,
+            max,
+        })
+    }
+
+    #[test]
+    fn the_reserve_is_freed_when_the_disk_is_full_and_laid_again_when_there_is_room() {
+        let dir = tempfile::tempdir().unwrap();
+        let space = space(dir.path(), 0, None);
+        space.lay_ballast();
+        assert_eq!(fs::metadata(space.ballast()).unwrap().len(), BALLAST);
+        space.free_ballast();
+        assert!(!space.ballast().exists());
+        assert!(space.writable(Some(0), 0).unwrap_err().contains("full"));
+        let room = space.room(Instant::now());
+        assert_eq!((room.writable, space.ballast().exists()), (Ok(()), true));
+    }
+
+    #[test]
+    fn below_min_free_new_tasks_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let space = space(dir.path(), 1000, None);
+        assert_eq!(space.writable(Some(1000), 0), Ok(()));
+        assert!(space.writable(Some(999), 0).unwrap_err().contains("999"));
+        assert_eq!(space.writable(None, 0), Ok(()));
+    }
+
+    #[test]
+    fn near_the_most_that_the_store_may_take_new_tasks_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let space = space(dir.path(), 0, Some(1000));
+        assert_eq!(space.writable(None, 749), Ok(()));
+        assert!(space.writable(None, 750).unwrap_err().contains("store.max"));
+    }
+
+    #[test]
+    fn a_look_at_the_disk_counts_for_a_second() {
+        let dir = tempfile::tempdir().unwrap();
+        let space = space(dir.path(), 0, None);
+        let at = Instant::now();
+        assert_eq!(space.room(at).bytes, 0);
+        fs::write(dir.path().join("node.db"), "12345").unwrap();
+        assert_eq!(space.room(at + SAMPLED / 2).bytes, 0);
+        assert_eq!(space.room(at + SAMPLED).bytes, 5);
+    }
+
+    #[test]
+    fn where_space_cannot_be_reserved_it_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ballast");
+        fill(File::create(&path).unwrap()).unwrap();
+        assert_eq!(fs::metadata(path).unwrap().len(), BALLAST);
+    }
 }

@@ -17,6 +17,12 @@ use crate::model::{AgentName, PrincipalId, TaskState};
 /// How many changes become one transaction at most.
 const MOST: usize = 1024;
 
+/// How many transactions may pass before the length of the log is looked at.
+const CHECKED: u32 = 32;
+
+/// Bytes of the log beyond which writers wait until it is emptied: four times what is usual.
+const LONG: u64 = 64 * 1024 * 1024;
+
 /// How long nobody must have written before the house is put in order.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -147,13 +153,15 @@ pub(super) struct Writer {
     owners: Owners,
     /// Why nothing may be written any more.
     broken: Option<Error>,
+    /// Transactions since the length of the log was looked at.
+    unchecked: u32,
     /// Held until the database is closed.
     lock: File,
 }
 
 impl Writer {
     pub(super) fn new(db: Connection, shared: Arc<Shared>, lock: File) -> Self {
-        Self { db, shared, owners: HashMap::new(), broken: None, lock }
+        Self { db, shared, owners: HashMap::new(), broken: None, unchecked: 0, lock }
     }
 
     /// Works until told to stop, or until nobody is left who could ask.
@@ -182,6 +190,21 @@ impl Writer {
         }
     }
 
+    /// Moves the log into the database once it has grown much longer than it should: while somebody always reads,
+    /// SQLite never finds the moment for it by itself.
+    fn check_log(&mut self) {
+        self.unchecked += 1;
+        if self.unchecked < CHECKED {
+            return;
+        }
+        self.unchecked = 0;
+        if self.shared.space.log_bytes() > LONG
+            && let Err(error) = schema::checkpoint(&self.db)
+        {
+            tracing::warn!(%error, "the store's log could not be shortened");
+        }
+    }
+
     /// Takes what else waits into the transaction of `first`.
     fn drain(&mut self, first: Box<dyn Work>, calls: &Receiver<Call>) -> Option<oneshot::Sender<()>> {
         let mut works = Vec::with_capacity(16);
@@ -195,6 +218,7 @@ impl Writer {
             }
         }
         self.commit(works);
+        self.check_log();
         closing
     }
 
