@@ -154,7 +154,7 @@ pub(super) fn reap(runs: &Path, temps: &Path) -> Vec<Left> {
     let mut kept = Vec::new();
     for path in entries(runs) {
         match read(&path) {
-            Some(terms) if is_alive(terms.node) && terms.world == host::world() => kept.push(terms.temp),
+            Some(terms) if is_ours(terms.node) && terms.world == host::world() => kept.push(terms.temp),
             Some(terms) => {
                 let gone = end(&terms);
                 if gone.survivors > 0 {
@@ -196,10 +196,10 @@ fn end(terms: &Terms) -> Left {
     left
 }
 
-/// Whether a lease is that of a living node: this one, or another on the same directory (tests only, as the lock
-/// forbids it).
-fn is_alive(node: Process) -> bool {
-    host::process(node.pid).is_some_and(|now| now.start == node.start)
+/// Whether a lease is this node's own. The instance lock is held, so any other node that wrote one here has died, even if
+/// its parent has not yet taken note of that and it still stands in the process table.
+fn is_ours(node: Process) -> bool {
+    node == this_process()
 }
 
 fn this_process() -> Process {
