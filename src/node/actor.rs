@@ -254,12 +254,17 @@ impl Actor {
         }
     }
 
-    /// Gives a message to the run.
+    /// Gives a message to the run; to a new one, if its program has just gone (J-20).
     fn hand(&mut self, message: Message) {
-        if let Some(turn) = &mut self.turn {
-            match turn.hand(message) {
-                Ok(()) => turn.resume(),
-                Err(message) => self.unread.push_back(*message),
+        let Some(turn) = &mut self.turn else { return };
+        match turn.hand(message) {
+            Ok(()) => turn.resume(),
+            Err(message) => {
+                let unread = turn.unread();
+                self.turn = None;
+                self.unread.push_front(*message);
+                unread.into_iter().rev().for_each(|earlier| self.unread.push_front(earlier));
+                self.run();
             }
         }
     }

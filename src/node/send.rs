@@ -47,9 +47,13 @@ impl Inner {
         check(&served, &send)?;
         let most = send.configuration.history_length;
         let at_once = send.configuration.return_immediately && !stream;
-        let accepted = self.accept(&call, &served, send, at_once).await?;
+        let after = call.after;
+        let node = self.clone();
+        // Its own task: a caller that goes away in the middle must not leave a stored task without an actor.
+        let accepting = self.tracker.spawn(async move { node.accept(&call, &served, send, at_once).await });
+        let accepted = accepting.await.unwrap_or_else(|error| Err(super::incident(&error)))?;
         let reply = if stream {
-            let after = call.after.filter(|_| accepted.replayed);
+            let after = after.filter(|_| accepted.replayed);
             Reply::Updates(self.follow(&accepted.id, accepted.after, accepted.task, most, after)?)
         } else if at_once {
             self.now(&accepted.id, most)?

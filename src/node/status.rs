@@ -5,6 +5,7 @@ use crate::model::{
     Fault, ListTasks, TaskId, TaskState, Timestamp,
     ops::{AgentStatus, ChildStatus, Drain, Status, Waiting},
 };
+use crate::runtime::config::Permissions;
 
 /// Whether the node takes work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +115,7 @@ impl Node {
                     not_ready: readiness.problem.clone(),
                     running,
                     queued,
-                    permissions: served.config.permissions.as_str().into(),
+                    permissions: effective(served.config.permissions).into(),
                 }
             })
             .collect()
@@ -219,6 +220,15 @@ const CUSTODY: &str = "subreaper";
 #[must_use]
 pub fn exposed(why: &str, mend: &str) -> String {
     format!("agents on this host can act as you on this node ({why}); {mend}")
+}
+
+/// What becomes of a permission question in this version: there is nobody yet whom an agent could ask.
+const fn effective(permissions: Permissions) -> &'static str {
+    match permissions {
+        Permissions::Ask | Permissions::Deny => "deny",
+        Permissions::Edits => "edits",
+        Permissions::All => "all",
+    }
 }
 
 fn earlier(now: Timestamp, age: std::time::Duration) -> Timestamp {

@@ -42,6 +42,22 @@ async fn ur_50_a_caller_that_goes_away_stops_nothing() {
 }
 
 #[tokio::test]
+async fn a_caller_that_goes_away_while_its_task_is_stored_leaves_a_task_that_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path()).await;
+    let call = call("ann", "a", blocking(Message::user("go")));
+    let node = bench.node.clone();
+    let mut sending = Box::pin(async move { node.call(call).await });
+    // Polled once: on its way to the disk, and then nobody waits for it.
+    assert!(futures_util::poll!(&mut sending).is_pending());
+    drop(sending);
+    let hand = bench.hand().await;
+    let id = hand.job.task.clone();
+    hand.complete().await;
+    bench.reaches(&id, TaskState::Completed).await;
+}
+
+#[tokio::test]
 async fn ur_49_a_reader_who_was_away_misses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(dir.path()).await;
