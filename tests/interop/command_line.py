@@ -6,7 +6,7 @@ import sys
 from functools import cache
 
 import claude_code
-from harness import MARK, PATIENCE, SUPPORT, Node, check, equal, nothing_left, test, until
+from harness import A2AD, MARK, PATIENCE, SUPPORT, Node, check, equal, nothing_left, test, until
 
 CONFIG = f"""
 default_agent = "asker"
@@ -101,7 +101,7 @@ def no_wait_prints_the_task_and_nothing_else():
     task = done.stdout.strip()
     equal(len(task.split()), 1)
     show = until("it is done", lambda: json.loads(node().a2ad("--json", "task", "show", task).stdout))
-    equal(show["id"], task)
+    equal(show["task"]["id"], task)
 
 
 @test
@@ -124,7 +124,7 @@ def ctrl_c_cancels_the_task_and_ends_by_sigint():
     waiting.communicate(timeout=PATIENCE)
     equal(waiting.returncode, -signal.SIGINT)
     show = json.loads(node().a2ad("--json", "task", "show", task).stdout)
-    equal(show["status"]["state"], "TASK_STATE_CANCELED")
+    equal(show["task"]["status"]["state"], "TASK_STATE_CANCELED")
 
 
 @test
@@ -163,7 +163,9 @@ def a_wrong_use_ends_with_2_and_a_wrong_configuration_with_78():
     node().a2ad("send", "--no-such-flag", "x", status=2)
     bad = node().dir / "bad.toml"
     bad.write_text("[node]\nlisten_on = 3\n")
-    done = node().a2ad("--config", str(bad), "check", status=78)
+    done = subprocess.run([A2AD, "--config", str(bad), "check"], env=node().env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=PATIENCE)
+    equal(done.returncode, 78)
     check("listen_on" in done.stdout + done.stderr, done)
 
 
@@ -186,8 +188,7 @@ def the_state_of_the_node_is_told():
 
 @test
 def no_program_of_an_ended_task_is_left():
-    for line in node().a2ad("--json", "task", "list", "--state", "working", "--limit", "100").stdout.splitlines():
-        node().a2ad("task", "cancel", json.loads(line)["id"], status=None)
-    for line in node().a2ad("--json", "task", "list", "--state", "input-required", "--limit", "100").stdout.splitlines():
-        node().a2ad("task", "cancel", json.loads(line)["id"])
+    for state in ("working", "input-required", "auth-required"):
+        for line in node().a2ad("--json", "task", "list", "--state", state, "--limit", "100").stdout.splitlines():
+            node().a2ad("task", "cancel", json.loads(line)["id"])
     nothing_left(node().mark, PATIENCE)

@@ -141,7 +141,8 @@ def marked(mark):
             continue
         try:
             if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                found[int(entry.name)] = line.strip() or (entry / "comm").read_text().strip()
         except OSError:
             pass  # gone meanwhile, or not ours to read
     return found
