@@ -255,7 +255,7 @@ static LOG: &[Key] = &[
     key::<String>("level").text("info"),
     key::<Format>("format").text("auto"),
     key::<bool>("content").no(),
-    key::<bool>("audit").yes(),
+    key::<bool>("audit").yes().later(),
     key::<bool>("addresses").no(),
     key::<String>("file"),
     key::<Size>("max_size").text("32MiB"),

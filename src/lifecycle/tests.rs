@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{Author, DEFAULT_HISTORY, cut};
+use super::super::{Author, DEFAULT_HISTORY, FactKind, cut};
 use super::*;
 use crate::model::{ArtifactId, Ask, Metadata, PrincipalId, Timestamp, Update};
 
@@ -156,6 +156,33 @@ fn a_failure_says_its_class_beside_what_the_runtime_told() {
         panic!("no status")
     };
     assert_eq!(update.metadata, task.metadata);
+}
+
+#[test]
+fn facts_of_every_version_are_readable_for_ever() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/proto-fixtures/journal");
+    let mut kinds = std::collections::BTreeSet::new();
+    #[expect(clippy::disallowed_methods, reason = "the golden facts are files of this repository")]
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        #[expect(clippy::disallowed_methods, reason = "the golden facts are files of this repository")]
+        let bytes = std::fs::read(&path).unwrap();
+        let (case, version) = name.strip_suffix(".json").unwrap().rsplit_once(".v").unwrap();
+        let version: u16 = version.parse().unwrap();
+        let fact = Fact::decode(version, &bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        kinds.insert(fact.kind().number());
+
+        let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        let kind = json.as_object().unwrap().keys().next().unwrap();
+        assert_eq!(case.split('-').next(), Some(kind.as_str()), "{name}");
+        let (current, written) = fact.encode();
+        if version == current {
+            assert_eq!(serde_json::from_slice::<serde_json::Value>(&written).unwrap(), json, "{name}");
+        }
+    }
+    let all: Vec<u8> = (1..).take_while(|number| FactKind::of_number(*number).is_some()).collect();
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), all, "a kind has no file");
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub fn int32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, 
             let number = v.parse::<i32>().ok().or_else(|| {
                 v.parse::<f64>().ok().and_then(|float| self.visit_f64::<E>(float).ok()).flatten()
             });
-            number.map(Some).ok_or_else(|| E::invalid_value(de::Unexpected::Str(v), &Int))
+            number.map(Some).ok_or_else(|| E::invalid_value(de::Unexpected::Str(v), &Self))
         }
     }
     deserializer.deserialize_any(Int)

@@ -251,8 +251,13 @@ impl Dispatch {
                     passed = 0;
                     let task = needs.task.clone();
                     let permit = self.take(state, needs);
-                    // The receiver lives as long as the node; without it nothing is to begin.
-                    let _ = self.wakes.send(Wake::Begin(task, permit));
+                    if let Err(mpsc::error::SendError(Wake::Begin(_, permit))) =
+                        self.wakes.send(Wake::Begin(task, permit))
+                    {
+                        // The node has stopped, so nothing is to begin. The permit must not lock what is locked.
+                        permit.give_back(state);
+                        return;
+                    }
                 }
                 None => passed += 1,
             }
@@ -271,7 +276,7 @@ impl Dispatch {
         });
         holder.permits += 1;
         holder.suspended = false;
-        Permit { dispatch: self.clone(), needs, running: true }
+        Permit { dispatch: self.clone(), needs, running: true, held: true }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -347,10 +352,33 @@ impl State {
 pub(super) struct Permit {
     dispatch: Dispatch,
     needs: Needs,
+    /// Whether its turn counts as running.
     running: bool,
+    /// Whether it holds its conversation.
+    held: bool,
 }
 
 impl Permit {
+    /// Gives back all it has, to a state that is locked already.
+    fn give_back(mut self, state: &mut State) {
+        self.release(state);
+    }
+
+    fn release(&mut self, state: &mut State) {
+        if std::mem::take(&mut self.running) {
+            state.end(&self.needs);
+        }
+        let conversation = self.needs.conversation();
+        if std::mem::take(&mut self.held)
+            && let Some(holder) = state.held.get_mut(&conversation)
+        {
+            holder.permits -= 1;
+            if holder.permits == 0 {
+                state.held.remove(&conversation);
+            }
+        }
+    }
+
     /// The turn is suspended: its place is free, the conversation stays held while its program lives (P-23).
     pub(super) fn suspend(&mut self) {
         let mut state = self.dispatch.lock();
@@ -383,18 +411,12 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut state = self.dispatch.lock();
-        if self.running {
-            state.end(&self.needs);
+        if self.held {
+            let dispatch = self.dispatch.clone();
+            let mut state = dispatch.lock();
+            self.release(&mut state);
+            dispatch.pump(&mut state);
         }
-        let conversation = self.needs.conversation();
-        if let Some(holder) = state.held.get_mut(&conversation) {
-            holder.permits -= 1;
-            if holder.permits == 0 {
-                state.held.remove(&conversation);
-            }
-        }
-        self.dispatch.pump(&mut state);
     }
 }
 

@@ -366,3 +366,6 @@ fn incident(detail: &dyn fmt::Display) -> Fault {
     tracing::error!(incident = %id, %detail, "internal error");
     Fault::Internal(id)
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,8 +26,8 @@ mod writer;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Instant;
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -47,12 +47,6 @@ use self::space::Space;
 use self::tail::Wakes;
 use self::writer::{Call, Group, Job, Writer};
 use crate::model::{AgentName, ContextId, PrincipalId, Seq, Session, TaskId, TaskState, Timestamp};
-
-/// How often at most a token's use is written down.
-const USES: Duration = Duration::from_secs(60);
-
-/// Tasks that are deleted in one transaction when their time is over.
-const CHUNK: usize = 64;
 
 /// The store: a cheap handle, the same for all clones.
 #[derive(Clone)]
@@ -103,7 +97,7 @@ impl Store {
             }
             outcome => outcome?,
         };
-        space.restore_ballast();
+        space.lay_ballast();
         let clock = Clock::new(now, schema::clock(&db)?, Instant::now());
         if clock.is_early() {
             tracing::warn!(%now, "the clock is wrong: it shows a time before this program was made");
@@ -233,75 +227,6 @@ impl Store {
         self.0.readers.with(|db| page::owned(db, scope))
     }
 
-    /// Deletes a task in whatever state, with its journal; says whether it was there.
-    ///
-    /// # Errors
-    /// The store can't be written.
-    pub async fn delete_task(&self, id: &TaskId) -> Result<bool, Error> {
-        let id = id.clone();
-        self.act(move |group| retention::delete(group, &id)).await
-    }
-
-    /// Deletes what a principal has in a context: its tasks in whatever state, and the sessions.
-    ///
-    /// # Errors
-    /// The store can't be written.
-    pub async fn delete_context(
-        &self,
-        scope: &PrincipalId,
-        context: &ContextId,
-    ) -> Result<ContextGone, Error> {
-        let (scope, context) = (scope.clone(), context.clone());
-        self.act(move |group| retention::delete_context(group, &scope, &context)).await
-    }
-
-    /// Deletes what has been kept long enough, and names the waiting tasks that nobody answered in time. It reads
-    /// the whole table of acceptances: call it every few minutes, not every second.
-    ///
-    /// # Errors
-    /// The store can't be read or written.
-    pub async fn expire(&self, now: Timestamp) -> Result<Expired, Error> {
-        if self.0.clock.has_jumped(Timestamp::now(), Instant::now()) {
-            return Ok(Expired { paused: true, ..Expired::default() });
-        }
-        let mut expired = Expired::default();
-        if let Some(kept) = self.0.config.keep_terminal {
-            expired.tasks = self.expire_tasks(earlier(now, kept)).await?;
-        }
-        if let Some(kept) = self.0.config.keep_waiting {
-            let limit = earlier(now, kept);
-            expired.waiting = self.look(move |db| retention::waiting(db, limit)).await?;
-        }
-        expired.sends = self.expire_sends(earlier(now, sends::KEPT)).await?;
-        Ok(expired)
-    }
-
-    async fn expire_tasks(&self, limit: Timestamp) -> Result<u64, Error> {
-        let mut deleted = 0;
-        loop {
-            let ids = self.look(move |db| retention::ended(db, limit, CHUNK)).await?;
-            if ids.is_empty() {
-                return Ok(deleted);
-            }
-            deleted += self.act(move |group| retention::delete_ended(group, &ids, limit)).await?;
-        }
-    }
-
-    async fn expire_sends(&self, limit: Timestamp) -> Result<u64, Error> {
-        let most = CHUNK * 64;
-        let mut deleted = 0;
-        loop {
-            let keys = self.look(move |db| sends::before(db, limit, most)).await?;
-            let last = keys.len() < most;
-            if !keys.is_empty() {
-                deleted += self.act(move |group| sends::delete(group.db, &keys, limit)).await?;
-            }
-            if last {
-                return Ok(deleted);
-            }
-        }
-    }
-
     /// A cursor over a journal: what comes after a place, and what will come.
     #[must_use]
     pub fn tail(&self, stream: &StreamId, after: Seq) -> Tail {
@@ -324,53 +249,6 @@ impl Store {
     #[must_use]
     pub fn transactions(&self) -> u64 {
         self.0.shared.transactions.load(Ordering::Relaxed)
-    }
-
-    /// Adds a token.
-    ///
-    /// # Errors
-    /// The store can't be written, or the token is there.
-    pub async fn token_add(&self, token: TokenRow) -> Result<(), Error> {
-        self.act(move |group| tokens::add(group.db, &token)).await
-    }
-
-    /// The token with a hash, whether good, expired or revoked.
-    ///
-    /// # Errors
-    /// The database can't be read.
-    pub fn token(&self, hash: &[u8; 32]) -> Result<Option<TokenRow>, Error> {
-        self.0.readers.with(|db| tokens::get(db, hash))
-    }
-
-    /// All tokens by name, revoked ones too: their names stay reserved.
-    ///
-    /// # Errors
-    /// The database can't be read.
-    pub fn tokens(&self) -> Result<Vec<TokenRow>, Error> {
-        self.0.readers.with(tokens::all)
-    }
-
-    /// Revokes the tokens under a name; says how many were not yet.
-    ///
-    /// # Errors
-    /// The store can't be written.
-    pub async fn token_revoke(&self, name: &str, at: Timestamp) -> Result<usize, Error> {
-        let name = name.to_owned();
-        self.act(move |group| tokens::revoke(group.db, &name, at)).await
-    }
-
-    /// Notes that a token was used; written once a minute, and nobody waits for it.
-    pub fn token_used(&self, hash: &[u8; 32], at: Timestamp) {
-        let mut used = self.0.used.lock().unwrap_or_else(PoisonError::into_inner);
-        if used.get(hash).is_some_and(|last| at.since(*last) < USES) {
-            return;
-        }
-        used.insert(*hash, at);
-        drop(used);
-        let hash = *hash;
-        let (work, _) = Job::new(move |group: &mut Group<'_>| tokens::used(group.db, &hash, at));
-        // A store that closes has no use for it.
-        let _ = self.send(Call::Work(work));
     }
 
     /// Writes what waits, shortens the files, closes the database and lets go of the directory.
@@ -424,11 +302,6 @@ async fn blocking<T: Send + 'static>(
 
 async fn received<T>(answer: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
     answer.await.map_err(|_| Error::Closed)?
-}
-
-fn earlier(now: Timestamp, span: Duration) -> Timestamp {
-    let span = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_millis(now.millis().saturating_sub(span))
 }
 
 #[cfg(test)]

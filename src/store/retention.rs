@@ -1,11 +1,13 @@
 //! What is deleted, because somebody said so or because its time is over (UR-58).
 
+use std::time::{Duration, Instant};
+
 use rusqlite::Connection;
 
 use super::error::Error;
-use super::sessions;
 use super::tasks::{self, Stored};
 use super::writer::Group;
+use super::{Store, sends, sessions};
 use crate::model::{AgentName, ContextId, PrincipalId, Session, TaskId, TaskState, Timestamp};
 
 /// What the end of its time came to.
@@ -28,6 +30,85 @@ pub struct ContextGone {
     pub tasks: u64,
     /// Sessions that the runtimes may forget.
     pub sessions: Vec<(AgentName, Session)>,
+}
+
+/// Tasks that are deleted in one transaction when their time is over.
+const CHUNK: usize = 64;
+
+impl Store {
+    /// Deletes a task in whatever state, with its journal; says whether it was there.
+    ///
+    /// # Errors
+    /// The store can't be written.
+    pub async fn delete_task(&self, id: &TaskId) -> Result<bool, Error> {
+        let id = id.clone();
+        self.act(move |group| delete(group, &id)).await
+    }
+
+    /// Deletes what a principal has in a context: its tasks in whatever state, and the sessions.
+    ///
+    /// # Errors
+    /// The store can't be written.
+    pub async fn delete_context(
+        &self,
+        scope: &PrincipalId,
+        context: &ContextId,
+    ) -> Result<ContextGone, Error> {
+        let (scope, context) = (scope.clone(), context.clone());
+        self.act(move |group| delete_context(group, &scope, &context)).await
+    }
+
+    /// Deletes what has been kept long enough, and names the waiting tasks that nobody answered in time. It reads
+    /// the whole table of acceptances: call it every few minutes, not every second.
+    ///
+    /// # Errors
+    /// The store can't be read or written.
+    pub async fn expire(&self, now: Timestamp) -> Result<Expired, Error> {
+        if self.0.clock.has_jumped(Timestamp::now(), Instant::now()) {
+            return Ok(Expired { paused: true, ..Expired::default() });
+        }
+        let mut expired = Expired::default();
+        if let Some(kept) = self.0.config.keep_terminal {
+            expired.tasks = self.expire_tasks(earlier(now, kept)).await?;
+        }
+        if let Some(kept) = self.0.config.keep_waiting {
+            let limit = earlier(now, kept);
+            expired.waiting = self.look(move |db| waiting(db, limit)).await?;
+        }
+        expired.sends = self.expire_sends(earlier(now, sends::KEPT)).await?;
+        Ok(expired)
+    }
+
+    async fn expire_tasks(&self, limit: Timestamp) -> Result<u64, Error> {
+        let mut deleted = 0;
+        loop {
+            let ids = self.look(move |db| ended(db, limit, CHUNK)).await?;
+            if ids.is_empty() {
+                return Ok(deleted);
+            }
+            deleted += self.act(move |group| delete_ended(group, &ids, limit)).await?;
+        }
+    }
+
+    async fn expire_sends(&self, limit: Timestamp) -> Result<u64, Error> {
+        let most = CHUNK * 64;
+        let mut deleted = 0;
+        loop {
+            let keys = self.look(move |db| sends::before(db, limit, most)).await?;
+            let last = keys.len() < most;
+            if !keys.is_empty() {
+                deleted += self.act(move |group| sends::delete(group.db, &keys, limit)).await?;
+            }
+            if last {
+                return Ok(deleted);
+            }
+        }
+    }
+}
+
+fn earlier(now: Timestamp, span: Duration) -> Timestamp {
+    let span = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(now.millis().saturating_sub(span))
 }
 
 /// Terminal tasks whose status is from before `limit`, at most so many.

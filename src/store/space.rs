@@ -6,6 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,8 @@ pub(super) struct Space {
     min_free: u64,
     max: Option<u64>,
     broken: OnceLock<String>,
+    /// Whether the reserve was given up and not yet taken again.
+    full: AtomicBool,
     sampled: Mutex<Option<(Instant, Room)>>,
 }
 
@@ -44,6 +47,7 @@ impl Space {
             min_free: config.min_free,
             max: config.max,
             broken: OnceLock::new(),
+            full: AtomicBool::new(false),
             sampled: Mutex::default(),
         }
     }
@@ -62,6 +66,9 @@ impl Space {
     }
 
     fn look(&self) -> Room {
+        if self.full.load(Ordering::Relaxed) {
+            self.lay_ballast();
+        }
         let free = free(&self.dir);
         let bytes =
             ["node.db", "node.db-wal"].iter().filter_map(|name| fs::metadata(self.dir.join(name)).ok());
@@ -83,7 +90,7 @@ impl Space {
         if let Some(max) = self.max.filter(|max| bytes >= max - reserve(*max)) {
             return Err(format!("the node's store takes {bytes} bytes, and store.max is {max}"));
         }
-        if !self.ballast().exists() {
+        if self.full.load(Ordering::Relaxed) {
             return Err("the node's disk is full".to_owned());
         }
         Ok(())
@@ -95,30 +102,36 @@ impl Space {
         self.forget();
     }
 
-    /// Frees the reserve.
+    /// A write found no space: frees the reserve, unless it was `store.max` that was reached.
     pub(super) fn give_up_ballast(&self) {
+        self.forget();
+        if free(&self.dir).is_some_and(|free| free >= BALLAST) {
+            return;
+        }
         tracing::error!(dir = %self.dir.display(), "the disk is full: new tasks are refused until there is room");
+        self.full.store(true, Ordering::Relaxed);
         match fs::remove_file(self.ballast()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 tracing::error!(%error, "the reserve on the disk could not be freed");
             }
             _ => {}
         }
-        self.forget();
     }
 
-    /// Takes the reserve again, if it is gone and there is room for more than it.
-    pub(super) fn restore_ballast(&self) {
+    /// Takes the reserve if there is room for more than it.
+    pub(super) fn lay_ballast(&self) {
         let path = self.ballast();
-        let roomy = free(&self.dir).is_none_or(|free| free > self.min_free.saturating_add(2 * BALLAST));
-        if !roomy || path.exists() {
+        if free(&self.dir).is_some_and(|free| free < self.min_free.saturating_add(2 * BALLAST)) {
             return;
         }
-        if let Err(error) = reserve_file(&path) {
-            tracing::warn!(%error, "no reserve could be laid on the disk");
-            let _ = fs::remove_file(&path);
+        let laid = if path.exists() { Ok(()) } else { reserve_file(&path) };
+        match laid {
+            Ok(()) => self.full.store(false, Ordering::Relaxed),
+            Err(error) => {
+                tracing::warn!(%error, "no reserve could be laid on the disk");
+                let _ = fs::remove_file(&path);
+            }
         }
-        self.forget();
     }
 
     fn ballast(&self) -> PathBuf {

@@ -1,8 +1,13 @@
 //! Tokens that callers show: only their hashes are stored (O-7, O-54).
 
+use std::sync::PoisonError;
+use std::time::Duration;
+
 use rusqlite::{Connection, Row as SqlRow};
 
+use super::Store;
 use super::error::Error;
+use super::writer::{Call, Group, Job};
 use crate::model::{AgentName, Agents, CallerRole, Timestamp};
 
 /// A token. Several may stand under one name; a name that was ever used stays reserved.
@@ -28,10 +33,62 @@ pub struct TokenRow {
     pub used_at: Option<Timestamp>,
 }
 
+/// How often at most a token's use is written down.
+const USES: Duration = Duration::from_secs(60);
+
+impl Store {
+    /// Adds a token.
+    ///
+    /// # Errors
+    /// The store can't be written, or the token is there.
+    pub async fn token_add(&self, token: TokenRow) -> Result<(), Error> {
+        self.act(move |group| add(group.db, &token)).await
+    }
+
+    /// The token with a hash, whether good, expired or revoked.
+    ///
+    /// # Errors
+    /// The database can't be read.
+    pub fn token(&self, hash: &[u8; 32]) -> Result<Option<TokenRow>, Error> {
+        self.0.readers.with(|db| get(db, hash))
+    }
+
+    /// All tokens by name, revoked ones too: their names stay reserved.
+    ///
+    /// # Errors
+    /// The database can't be read.
+    pub fn tokens(&self) -> Result<Vec<TokenRow>, Error> {
+        self.0.readers.with(all)
+    }
+
+    /// Revokes the tokens under a name; says how many were not yet.
+    ///
+    /// # Errors
+    /// The store can't be written.
+    pub async fn token_revoke(&self, name: &str, at: Timestamp) -> Result<usize, Error> {
+        let name = name.to_owned();
+        self.act(move |group| revoke(group.db, &name, at)).await
+    }
+
+    /// Notes that a token was used; written once a minute, and nobody waits for it.
+    pub fn token_used(&self, hash: &[u8; 32], at: Timestamp) {
+        let mut uses = self.0.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if uses.get(hash).is_some_and(|last| at.since(*last) < USES) {
+            return;
+        }
+        uses.insert(*hash, at);
+        drop(uses);
+        let hash = *hash;
+        let (work, _) = Job::new(move |group: &mut Group<'_>| used(group.db, &hash, at));
+        // A store that closes has no use for it.
+        let _ = self.send(Call::Work(work));
+    }
+}
+
 const COLUMNS: &str =
     "SELECT hash, name, role, agents, shown, made_at, expires_at, revoked_at, used_at FROM tokens";
 
-pub(super) fn add(db: &Connection, token: &TokenRow) -> Result<(), Error> {
+fn add(db: &Connection, token: &TokenRow) -> Result<(), Error> {
     let agents = match &token.agents {
         Agents::All => None,
         Agents::These(names) => {
@@ -57,14 +114,14 @@ pub(super) fn add(db: &Connection, token: &TokenRow) -> Result<(), Error> {
     Ok(())
 }
 
-pub(super) fn get(db: &Connection, hash: &[u8; 32]) -> Result<Option<TokenRow>, Error> {
+fn get(db: &Connection, hash: &[u8; 32]) -> Result<Option<TokenRow>, Error> {
     let mut statement = db.prepare_cached(&format!("{COLUMNS} WHERE hash = ?1"))?;
     let mut rows = statement.query([hash])?;
     rows.next()?.map(token).transpose()
 }
 
 /// All, by name, the oldest first.
-pub(super) fn all(db: &Connection) -> Result<Vec<TokenRow>, Error> {
+fn all(db: &Connection) -> Result<Vec<TokenRow>, Error> {
     let mut statement = db.prepare(&format!("{COLUMNS} ORDER BY name, made_at, hash"))?;
     let mut rows = statement.query(())?;
     let mut found = Vec::new();
@@ -75,12 +132,12 @@ pub(super) fn all(db: &Connection) -> Result<Vec<TokenRow>, Error> {
 }
 
 /// Revokes all tokens under a name; says how many were still good.
-pub(super) fn revoke(db: &Connection, name: &str, at: Timestamp) -> Result<usize, Error> {
+fn revoke(db: &Connection, name: &str, at: Timestamp) -> Result<usize, Error> {
     let change = "UPDATE tokens SET revoked_at = ?2 WHERE name = ?1 AND revoked_at IS NULL";
     Ok(db.execute(change, (name, at.millis()))?)
 }
 
-pub(super) fn used(db: &Connection, hash: &[u8; 32], at: Timestamp) -> Result<(), Error> {
+fn used(db: &Connection, hash: &[u8; 32], at: Timestamp) -> Result<(), Error> {
     db.prepare_cached("UPDATE tokens SET used_at = ?2 WHERE hash = ?1 AND ifnull(used_at, 0) < ?2")?
         .execute((hash, at.millis()))?;
     Ok(())

@@ -262,7 +262,6 @@ impl Writer {
 
     /// Shortens the files. Says whether nothing is left to do.
     fn tidy(&mut self) -> bool {
-        self.shared.space.restore_ballast();
         schema::shrink(&self.db).unwrap_or_else(|error| {
             tracing::warn!(%error, "the store's files could not be shortened");
             true

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_of_1_0_without_the_header_is_told_which_header_to_send() {
+    fn ur_54_a_method_of_1_0_without_the_header_is_told_which_header_to_send() {
         let fault = Dialect::of([], [], "SendMessage").unwrap_err();
         assert!(fault.to_string().contains("send the header A2A-Version: 1.0"), "{fault}");
         assert_eq!(of(&["0.3"], &[], "GetTask"), Err(-32009));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use jsonrpsee_types::Request;
+use jsonrpsee_types::TwoPointZero;
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::{error::Category, value::RawValue};
 
@@ -59,7 +59,7 @@ pub struct Call<'a> {
     /// As sent; [`Dialect::of`](super::Dialect::of) knows what it means.
     pub method: Cow<'a, str>,
     /// As sent, absent or `null`: `None`. Any JSON: [`decode_call`](super::Dialect::decode_call) wants an object.
-    pub params: Option<Cow<'a, RawValue>>,
+    pub params: Option<&'a RawValue>,
 }
 
 /// A body that is no request, with the id to answer to.
@@ -77,6 +77,19 @@ impl Refused {
     }
 }
 
+/// What nearly every request looks like. Not `jsonrpsee_types::Request`, which copies the parameters.
+#[derive(Deserialize)]
+struct Common<'a> {
+    #[serde(rename = "jsonrpc")]
+    _version: TwoPointZero,
+    #[serde(borrow)]
+    id: jsonrpsee_types::Id<'a>,
+    #[serde(borrow)]
+    method: Cow<'a, str>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+}
+
 /// Reads a body.
 ///
 /// # Errors
@@ -87,7 +100,7 @@ pub fn read(body: &[u8]) -> Result<Call<'_>, Box<Refused>> {
     let text = scanned.text;
     let call = match first(text) {
         // A list would pass for a structure, member by member.
-        Some('{') => match serde_json::from_str::<Request<'_>>(text) {
+        Some('{') => match serde_json::from_str::<Common<'_>>(text) {
             Ok(request) => {
                 Call { id: Some(Id::Common(request.id)), method: request.method, params: request.params }
             }
@@ -163,7 +176,7 @@ fn read_uncommon(text: &str) -> Result<Call<'_>, Refused> {
         return Err(refused(r#"jsonrpc must be "2.0""#));
     }
     let method = word(envelope.method).ok_or_else(|| refused("method must be a text"))?;
-    Ok(Call { id, method: Cow::Owned(method), params: envelope.params.map(Cow::Borrowed) })
+    Ok(Call { id, method: Cow::Owned(method), params: envelope.params })
 }
 
 /// An id; booleans, objects and lists are none (A2A-181).

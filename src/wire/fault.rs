@@ -102,40 +102,15 @@ pub const fn rpc_status(fault: &Fault) -> u16 {
 /// `Retry-After`, in seconds, at least 1.
 #[must_use]
 pub fn retry_after(fault: &Fault) -> Option<u64> {
-    match fault {
-        Fault::Busy { retry_after, .. } | Fault::Draining { retry_after } => {
-            Some(retry_after.as_secs().saturating_add(u64::from(retry_after.subsec_nanos() > 0)).max(1))
-        }
-        Fault::TaskNotFound(_)
-        | Fault::TaskNotCancelable(_)
-        | Fault::PushNotSupported
-        | Fault::Unsupported(_)
-        | Fault::ContentType { .. }
-        | Fault::InvalidAgentResponse(_)
-        | Fault::NoExtendedCard
-        | Fault::ExtensionRequired(_)
-        | Fault::VersionNotSupported(_)
-        | Fault::Malformed(_)
-        | Fault::InvalidRequest(_)
-        | Fault::InvalidParams { .. }
-        | Fault::MethodNotFound(_)
-        | Fault::Unauthenticated { .. }
-        | Fault::Forbidden(_)
-        | Fault::NoAgent(_)
-        | Fault::TooLarge(_)
-        | Fault::NoSpace(_)
-        | Fault::Internal(_) => None,
-    }
+    let (Fault::Busy { retry_after, .. } | Fault::Draining { retry_after }) = fault else { return None };
+    Some(retry_after.as_secs().saturating_add(u64::from(retry_after.subsec_nanos() > 0)).max(1))
 }
 
 /// The challenge that goes with 401 (P-7).
 #[must_use]
 pub const fn challenge(fault: &Fault) -> Option<&'static str> {
-    match fault {
-        Fault::Unauthenticated { sent: true } => Some(r#"Bearer realm="a2ad", error="invalid_token""#),
-        Fault::Unauthenticated { sent: false } => Some(r#"Bearer realm="a2ad""#),
-        _ => None,
-    }
+    let Fault::Unauthenticated { sent } = fault else { return None };
+    Some(if *sent { r#"Bearer realm="a2ad", error="invalid_token""# } else { r#"Bearer realm="a2ad""# })
 }
 
 /// The `error` of a JSON-RPC answer: code, message, and as `data` a list of `google.rpc` details (A2A-170, A2A-171).
@@ -160,7 +135,8 @@ pub fn rest_body(fault: &Fault, context: &Context<'_>) -> Bytes {
 pub fn plain_body(http: u16, message: &str, context: &Context<'_>) -> Bytes {
     let known = ROUTING.iter().find(|(status, ..)| *status == http);
     let (grpc, reason) = known.map_or(("INTERNAL", "INTERNAL_ERROR"), |(_, grpc, reason)| (*grpc, *reason));
-    body(http, grpc, &short(message), vec![info(context, reason, "a2ad")])
+    let info = Detail::ErrorInfo { reason, domain: "a2ad", metadata: told(context) };
+    body(http, grpc, &short(message), vec![info])
 }
 
 /// A `google.rpc.Status` under `error`.
@@ -179,12 +155,15 @@ fn body(code: u16, status: &str, message: &str, details: Vec<Detail<'_>>) -> Byt
     bytes(&Body { error: Status { code, status, message, details } })
 }
 
+/// `metadata` of an `ErrorInfo`: a map of texts.
+type Told<'a> = BTreeMap<&'static str, Cow<'a, str>>;
+
 /// A `google.protobuf.Any`.
 #[derive(Serialize)]
 #[serde(tag = "@type")]
 enum Detail<'a> {
     #[serde(rename = "type.googleapis.com/google.rpc.ErrorInfo")]
-    ErrorInfo { reason: &'a str, domain: &'a str, metadata: BTreeMap<&'a str, Cow<'a, str>> },
+    ErrorInfo { reason: &'a str, domain: &'a str, metadata: Told<'a> },
     #[serde(rename = "type.googleapis.com/google.rpc.BadRequest", rename_all = "camelCase")]
     BadRequest { field_violations: [Violation<'a>; 1] },
 }
@@ -197,28 +176,21 @@ struct Violation<'a> {
 }
 
 /// What every error tells of itself.
-fn info<'a>(context: &Context<'a>, reason: &'a str, domain: &'a str) -> Detail<'a> {
-    let mut metadata = BTreeMap::new();
-    metadata.insert("requestId", context.request.into());
-    metadata.insert("timestamp", context.at.to_string().into());
-    Detail::ErrorInfo { reason, domain, metadata }
+fn told<'a>(context: &Context<'a>) -> Told<'a> {
+    BTreeMap::from([("requestId", context.request.into()), ("timestamp", context.at.to_string().into())])
 }
 
 /// All that a fault tells.
 fn details<'a>(fault: &'a Fault, context: &Context<'a>, reason: &'a str, domain: &'a str) -> Vec<Detail<'a>> {
-    let mut details = vec![info(context, reason, domain)];
-    if let Some(Detail::ErrorInfo { metadata, .. }) = details.first_mut() {
-        match fault {
-            Fault::TaskNotFound(task) | Fault::TaskNotCancelable(task) => {
-                metadata.insert("taskId", short(task.as_str()));
-            }
-            // A map of texts, so the list is one text (A2A-171).
-            Fault::VersionNotSupported(_) => {
-                metadata.insert("supportedVersions", VERSIONS.join(",").into());
-            }
-            _ => {}
-        }
+    let mut metadata = told(context);
+    if let Fault::TaskNotFound(task) | Fault::TaskNotCancelable(task) = fault {
+        metadata.insert("taskId", short(task.as_str()));
     }
+    if let Fault::VersionNotSupported(_) = fault {
+        // A map of texts, so the list is one text (A2A-171).
+        metadata.insert("supportedVersions", VERSIONS.join(",").into());
+    }
+    let mut details = vec![Detail::ErrorInfo { reason, domain, metadata }];
     if let Fault::InvalidParams { path, why } = fault {
         let violation = Violation { field: short(path), description: short(why) };
         details.push(Detail::BadRequest { field_violations: [violation] });

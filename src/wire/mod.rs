@@ -3,6 +3,8 @@
 //! Called by the doors, by the command line and by whatever else speaks A2A to somebody. Pure: no socket, no clock, no
 //! task, nothing that waits. Knows the names, codes and shapes of the specification and nothing of what they lead to.
 
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod dialect;
 pub mod envelope;
 pub mod fault;

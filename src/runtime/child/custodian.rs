@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::host;
 
-/// How long a dead orphan waits at most to be buried, while there are children.
+/// How long a dead orphan waits at most to be buried, while there are children, or where all orphans are the node's.
 const ROUND: Duration = Duration::from_secs(1);
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -40,7 +40,7 @@ pub(super) fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 fn keep(inbox: &mpsc::Receiver<Work>) {
     loop {
-        let work = if trees().is_empty() {
+        let work = if trees().is_empty() && !host::is_init() {
             inbox.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected)
         } else {
             inbox.recv_timeout(ROUND)

@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "resolves the node's own paths, to hide them")]
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::{Error, Temp, host};
 
@@ -48,15 +49,57 @@ pub(super) struct Hidden {
     pub(super) directory: bool,
 }
 
-/// What exists now of `hide`, outermost only. A link is followed: what it leads to is covered.
-pub(super) fn hidden(hide: &[PathBuf]) -> Vec<Hidden> {
-    let mut found: Vec<Hidden> = hide
-        .iter()
-        .filter_map(|path| {
-            let path = std::fs::canonicalize(path).ok()?;
-            let directory = std::fs::metadata(&path).ok()?.is_dir();
-            Some(Hidden { path, directory })
-        })
+/// The paths that are to be hidden, followed when somebody moves them: a child may rename a directory above the
+/// node's own, and the next child would find it under the new name.
+pub(super) struct Hides(Mutex<Vec<Hide>>);
+
+struct Hide {
+    path: PathBuf,
+    pin: Option<host::Pin>,
+}
+
+impl Hides {
+    pub(super) fn new(paths: &[PathBuf]) -> Self {
+        let hides = paths.iter().map(|path| Hide { path: path.clone(), pin: None });
+        let hides = Self(Mutex::new(hides.collect()));
+        // What is there is pinned before the first child can move it.
+        drop(hides.now());
+        hides
+    }
+
+    /// What exists now, outermost only. A link is followed: what it leads to is covered.
+    pub(super) fn now(&self) -> Vec<Hidden> {
+        let mut hides = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        outermost(hides.iter_mut().flat_map(Hide::places).collect())
+    }
+}
+
+impl Hide {
+    /// Where it is said to be, and where that is now which was there first.
+    fn places(&mut self) -> Vec<PathBuf> {
+        let said = std::fs::canonicalize(&self.path).ok();
+        let found = self.pin.as_ref().and_then(host::Pin::path);
+        match (said, found) {
+            (Some(said), Some(found)) if said != found => {
+                tracing::warn!(from = %said.display(), to = %found.display(), "something that no agent may reach was moved");
+                vec![said, found]
+            }
+            (None, Some(found)) => vec![found],
+            (Some(said), found) => {
+                if found.is_none() {
+                    self.pin = host::Pin::new(&said);
+                }
+                vec![said]
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+fn outermost(paths: Vec<PathBuf>) -> Vec<Hidden> {
+    let mut found: Vec<Hidden> = paths
+        .into_iter()
+        .filter_map(|path| Some(Hidden { directory: std::fs::metadata(&path).ok()?.is_dir(), path }))
         .collect();
     found.sort_by(|one, other| one.path.cmp(&other.path));
     found.dedup_by(|later, earlier| later.path.starts_with(&earlier.path));
@@ -73,7 +116,7 @@ pub(super) fn outside(path: &Path, hidden: &[Hidden]) -> Result<(), Error> {
 }
 
 /// Tries the means out, with a secret of its own beside the paths that are there.
-pub(super) fn probe(hide: &[PathBuf], temp: &Path) -> Result<Isolation, Error> {
+pub(super) fn probe(hides: &Hides, temp: &Path) -> Result<Isolation, Error> {
     let trial = Temp::new(temp)?;
     let secret = trial.path().join("secret");
     std::fs::write(&secret, "secret").map_err(|source| Error::File {
@@ -81,8 +124,8 @@ pub(super) fn probe(hide: &[PathBuf], temp: &Path) -> Result<Isolation, Error> {
         path: secret.clone(),
         source,
     })?;
-    let mut paths = hidden(hide);
-    paths.extend(hidden(&[trial.path().to_owned()]));
+    let mut paths = hides.now();
+    paths.extend(Hides::new(&[trial.path().to_owned()]).now());
     Ok(host::probe(&paths, &std::fs::canonicalize(&secret).unwrap_or(secret)))
 }
 
@@ -99,15 +142,16 @@ mod tests {
         std::fs::write(root.join("stately"), "").unwrap();
         let hide =
             ["state/token", "state", "state/runs", "stately", "absent", "state"].map(|name| root.join(name));
+        let hidden = Hides::new(&hide).now();
         assert_eq!(
-            hidden(&hide),
+            hidden,
             [
                 Hidden { path: root.join("state"), directory: true },
                 Hidden { path: root.join("stately"), directory: false }
             ]
         );
-        assert!(matches!(outside(&root.join("state/x"), &hidden(&hide)), Err(Error::Hidden { .. })));
-        assert!(outside(&root.join("statel"), &hidden(&hide)).is_ok());
+        assert!(matches!(outside(&root.join("state/x"), &hidden), Err(Error::Hidden { .. })));
+        assert!(outside(&root.join("statel"), &hidden).is_ok());
     }
 
     #[cfg(unix)]
@@ -117,6 +161,28 @@ mod tests {
         let root = root.path().canonicalize().unwrap();
         std::fs::write(root.join("real"), "").unwrap();
         std::os::unix::fs::symlink(root.join("real"), root.join("link")).unwrap();
-        assert_eq!(hidden(&[root.join("link")]), [Hidden { path: root.join("real"), directory: false }]);
+        assert_eq!(
+            Hides::new(&[root.join("link")]).now(),
+            [Hidden { path: root.join("real"), directory: false }]
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_was_moved_is_hidden_where_it_is_and_what_was_replaced_where_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("above/state")).unwrap();
+        std::fs::write(root.join("file"), "old").unwrap();
+        let hides = Hides::new(&[root.join("above/state"), root.join("file")]);
+        let names = |hides: &Hides| hides.now().into_iter().map(|hidden| hidden.path).collect::<Vec<_>>();
+        std::fs::rename(root.join("above"), root.join("moved")).unwrap();
+        assert_eq!(names(&hides), [root.join("file"), root.join("moved/state")]);
+        std::fs::create_dir_all(root.join("above/state")).unwrap();
+        std::fs::write(root.join("new"), "new").unwrap();
+        std::fs::rename(root.join("new"), root.join("file")).unwrap();
+        assert_eq!(names(&hides), [root.join("above/state"), root.join("file"), root.join("moved/state")]);
+        std::fs::rename(root.join("file"), root.join("away")).unwrap();
+        assert_eq!(names(&hides)[1], root.join("away"), "the new one was pinned");
     }
 }

@@ -7,12 +7,16 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::host::{self, Tree};
 use super::{Error, temp};
+
+/// How long killing goes on before survivors are reported.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The mark of a child: known to it as `A2AD_RUN`, to its lease by this hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,7 +190,7 @@ fn end(terms: &Terms) -> Left {
     let tree = Tree::left(mark, terms.child, terms.node, terms.user_namespace);
     left.ended = tree.alive().unwrap_or(0);
     if left.ended > 0 {
-        left.survivors = tree.kill();
+        left.survivors = tree.kill(PATIENCE);
         left.ended -= left.survivors.min(left.ended);
     }
     left

@@ -37,11 +37,11 @@ mod unix;
 mod windows;
 
 #[cfg(target_os = "linux")]
-use linux as host;
+use self::linux as host;
 #[cfg(all(unix, not(target_os = "linux")))]
-use posix as host;
+use self::posix as host;
 #[cfg(windows)]
-use windows as host;
+use self::windows as host;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -58,6 +58,7 @@ pub use process::{Child, Ended, Exit, Stdout};
 pub use status::ChildStatus;
 pub use temp::Temp;
 
+use isolation::Hides;
 use status::Record;
 use stderr::Mask;
 
@@ -93,6 +94,7 @@ pub struct Custody(Arc<Inner>);
 
 struct Inner {
     config: CustodyConfig,
+    hides: Hides,
     isolation: Isolation,
     mask: Mask,
     living: Mutex<BTreeMap<u32, Arc<Record>>>,
@@ -256,9 +258,10 @@ impl Custody {
         harden().map_err(Error::Harden)?;
         temp::private_dir(&config.runs)?;
         temp::private_dir(&config.temp)?;
-        let isolation = isolation::probe(&config.hide, &config.temp)?;
+        let hides = Hides::new(&config.hide);
+        let isolation = isolation::probe(&hides, &config.temp)?;
         let mask = Mask::new(config.secrets.clone());
-        Ok(Self(Arc::new(Inner { config, isolation, mask, living: Mutex::default() })))
+        Ok(Self(Arc::new(Inner { config, hides, isolation, mask, living: Mutex::default() })))
     }
 
     /// What keeps children from the node here, and how to mend it where nothing does.
@@ -320,7 +323,8 @@ impl Custody {
         spawn::spawn(self, order)
     }
 
-    /// The children that are not proven gone, by age, with what the system says of them now.
+    /// The children that are not proven gone, the oldest first, with what the system says of them now. Reads the
+    /// system's table of processes for each: not on a thread that serves others.
     #[must_use]
     pub fn children(&self) -> Vec<ChildStatus> {
         status::of(&self.0.living)

@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "what happens between fork and exec")]
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use process_wrap::tokio::CommandWrap;
@@ -17,9 +17,6 @@ use super::lease::{Mark, Process, World};
 use super::spawn::Conditions;
 use super::status::Usage;
 use super::unix;
-
-/// How long killing goes on before survivors are reported.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn harden() -> io::Result<()> {
     unix::no_core()
@@ -59,9 +56,26 @@ pub(super) fn world() -> World {
     World::default()
 }
 
-/// The start is not told without private interfaces, so a lease never proves a process to be ours.
+/// Numbers are not believed after the node's death: when a process began is not told by a public interface.
 pub(super) fn process(pid: u32) -> Option<Process> {
-    Some(Process { pid, start: 0 })
+    (pid == std::process::id()).then_some(Process { pid, start: 0 })
+}
+
+/// Files are hidden by nothing here, so none is followed.
+pub(super) struct Pin;
+
+impl Pin {
+    pub(super) fn new(_: &Path) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        None
+    }
+}
+
+pub(super) fn is_init() -> bool {
+    false
 }
 
 /// The process group of a child.
@@ -101,8 +115,8 @@ impl Tree {
         self.group().is_some_and(|group| kill_process_group(group, Signal::TERM).is_ok())
     }
 
-    pub(super) fn kill(&self) -> usize {
-        let until = Instant::now() + PATIENCE;
+    pub(super) fn kill(&self, patience: Duration) -> usize {
+        let until = Instant::now() + patience;
         while let Some(group) = self.group() {
             // Not permitted: only the dead, not yet waited for, are left in it.
             if kill_process_group(group, Signal::KILL).is_err() {

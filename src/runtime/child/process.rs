@@ -16,7 +16,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::lease::Lease;
+use super::lease::{self, Lease};
 use super::status::Record;
 use super::stderr::Tail;
 use super::temp::Temp;
@@ -27,6 +27,9 @@ const DRAIN: Duration = Duration::from_millis(250);
 
 /// How often a tree that was asked to leave is looked at.
 const LOOK: Duration = Duration::from_millis(25);
+
+/// How long killing goes on while a caller waits for the answer (J-25).
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How much a version probe may print.
 const PROBED: u64 = 64 * 1024;
@@ -129,7 +132,7 @@ impl Child {
             }
         };
         self.exit = Some(exit);
-        let _ = timeout(DRAIN, &mut held.drain).await;
+        held.drained().await;
         exit
     }
 
@@ -146,6 +149,9 @@ impl Child {
             Ok(exit) => exit,
             Err(_) => self.exit.unwrap_or_default(),
         };
+        if let Some(held) = &mut self.held {
+            held.drained().await;
+        }
         self.release(survivors).await;
         Ended { exit, forced, survivors }
     }
@@ -184,7 +190,7 @@ impl Child {
             // Of Windows the job, elsewhere the process alone; an error says that it is gone already.
             let _ = held.process.start_kill();
         }
-        self.on_tree(super::host::Tree::kill).await.unwrap_or(1)
+        self.on_tree(|tree| tree.kill(PATIENCE)).await.unwrap_or(1)
     }
 
     /// A look at all processes takes milliseconds: not on a thread that serves others.
@@ -206,6 +212,13 @@ impl Child {
 }
 
 impl Held {
+    /// The rest of stderr has been read, or is held up by somebody.
+    async fn drained(&mut self) {
+        if !self.drain.is_finished() {
+            let _ = timeout(DRAIN, &mut self.drain).await;
+        }
+    }
+
     /// The lease goes only with the last process.
     fn release(self, record: &Record, survivors: usize) {
         self.drain.abort();
@@ -227,7 +240,7 @@ impl Held {
     /// Kills and buries without the runtime, which may be going down.
     fn finish(mut self, record: &Record, exited: bool) {
         let _ = self.process.start_kill();
-        let survivors = record.tree.kill();
+        let survivors = record.tree.kill(lease::PATIENCE);
         let mut tries = if exited { 0 } else { 400 };
         while tries > 0 && matches!(self.process.inner_mut().try_wait(), Ok(None)) {
             std::thread::sleep(LOOK);

@@ -40,7 +40,7 @@ struct Born {
 pub(super) fn spawn(custody: &Custody, mut order: Order) -> Result<Child, Error> {
     let handle = Handle::try_current()?;
     let config = &custody.0.config;
-    let hidden = isolation::hidden(&config.hide);
+    let hidden = custody.0.hides.now();
     check(&order, &hidden)?;
     let temp = order.temp.take().map_or_else(|| custody.temp(), Ok)?;
     isolation::outside(temp.path(), &hidden)?;

@@ -4,12 +4,13 @@
 //! the node and no lease is needed; there is no polite signal for a program without a console window.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use process_wrap::tokio::{CommandWrap, CreationFlags, JobObject, KillOnDrop};
-use windows::Win32::System::Threading::{
+use ::windows::Win32::System::Threading::{
     BELOW_NORMAL_PRIORITY_CLASS, CREATE_NO_WINDOW, IDLE_PRIORITY_CLASS, PROCESS_CREATION_FLAGS,
 };
+use process_wrap::tokio::{CommandWrap, CreationFlags, JobObject, KillOnDrop};
 
 use super::isolation::{Hidden, Isolation, Level};
 use super::lease::{Mark, Process, World};
@@ -59,6 +60,23 @@ pub(super) fn process(pid: u32) -> Option<Process> {
     (pid == std::process::id()).then_some(Process { pid, start: 0 })
 }
 
+/// Files are hidden by nothing here, so none is followed.
+pub(super) struct Pin;
+
+impl Pin {
+    pub(super) fn new(_: &Path) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        None
+    }
+}
+
+pub(super) fn is_init() -> bool {
+    false
+}
+
 /// A child; its job is ended through the process itself.
 pub(super) struct Tree(Process);
 
@@ -94,7 +112,7 @@ impl Tree {
     }
 
     /// The job was ended before; the system ends all of it.
-    pub(super) fn kill(&self) -> usize {
+    pub(super) fn kill(&self, _: Duration) -> usize {
         0
     }
 }

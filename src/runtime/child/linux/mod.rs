@@ -11,7 +11,9 @@ mod tree;
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use process_wrap::tokio::CommandWrap;
@@ -32,8 +34,37 @@ pub(super) fn harden() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     unix::no_core()?;
     let me = std::process::id();
-    ADOPTS_ONLY_OURS.get_or_init(|| me != 1 && !proc::all().any(|found| found.parent == me));
+    ADOPTS_ONLY_OURS.get_or_init(|| !is_init() && !proc::all().any(|found| found.parent == me));
     Ok(rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1))?)
+}
+
+/// Whether the node is the parent of every orphan of its world, as in a container.
+pub(super) fn is_init() -> bool {
+    std::process::id() == 1
+}
+
+/// A file or directory, followed wherever it is moved.
+pub(super) struct Pin(OwnedFd);
+
+impl Pin {
+    pub(super) fn new(path: &Path) -> Option<Self> {
+        rustix::fs::open(
+            path,
+            rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        )
+        .ok()
+        .map(Self)
+    }
+
+    /// Where it is now; `None`: it was removed.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        let link = PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()));
+        let path = link.read_link().ok()?;
+        // The kernel marks what is gone in the name itself, so the name alone proves nothing.
+        let (here, there) = (link.metadata().ok()?, path.metadata().ok()?);
+        (here.dev() == there.dev() && here.ino() == there.ino()).then_some(path)
+    }
 }
 
 fn adopts_only_ours() -> bool {
@@ -102,8 +133,8 @@ fn tell_step(tell: &OwnedFd, step: Step) {
 
 /// The kernel ends the child when the thread that made it ends, which is when the node does.
 fn die_with(node: u32) -> io::Result<()> {
-    // SAFETY: a number of this process; unused arguments are zero.
-    unix::check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
+    // SAFETY: a number of this process.
+    unix::check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) })?;
     // SAFETY: no arguments. The node may have died before the line above.
     if unsafe { libc::getppid() }.unsigned_abs() == node {
         Ok(())

@@ -170,8 +170,8 @@ impl Cover {
 }
 
 fn dumpable() -> io::Result<()> {
-    // SAFETY: a number of this process; unused arguments are zero.
-    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })
+    // SAFETY: a number of this process.
+    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1 as libc::c_ulong) })
 }
 
 fn mount(
@@ -201,6 +201,9 @@ fn unshare(flags: libc::c_int, maps: &Maps, step: Step, map: Step) -> Result<(),
     mapped.map_err(|error| (map, error))
 }
 
+/// An argument of full width: the call takes what it gets for a pointer.
+const NONE: libc::c_long = 0;
+
 /// The maps of all ids are written by a process that stays outside: a fork of this one, made before it goes in.
 fn unshare_with_helper(
     flags: libc::c_int,
@@ -216,7 +219,8 @@ fn unshare_with_helper(
     let me = unsafe { libc::getpid() };
     // SAFETY: a plain fork by the raw call (no handlers of the C library run, as another thread of the node may have
     // held their locks); without CLONE_VM the child has its own memory, and it makes system calls only.
-    let helper = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
+    let helper =
+        unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD as libc::c_long, NONE, NONE, NONE, NONE) };
     if helper == 0 {
         close(tell);
         let status = if read_byte(wait_for) { write_maps(me, maps) } else { 1 };

@@ -4,10 +4,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "reads /proc")]
 
+use std::collections::VecDeque;
 use std::fs::File;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{Mode, OFlags, RawDir};
 
 use super::super::lease::{Mark, Process, World};
 
@@ -63,10 +66,52 @@ fn parse(pid: u32, stat: &[u8]) -> Option<Proc> {
     })
 }
 
-/// All processes, read one by one as the walk reaches them.
+/// All processes, each read the moment the walk meets it.
+///
+/// The kernel lists them by number, and a new process has a higher number than all before it. So whoever forks and
+/// exits to get away from a walk is met again further on, as long as no time passes between listing a process and
+/// reading it: hence one entry at a time.
 pub(super) fn all() -> impl Iterator<Item = Proc> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| read(std::str::from_utf8(entry.file_name().as_bytes()).ok()?.parse().ok()?))
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open("/proc", flags, Mode::empty()).ok();
+    let mut walk = Walk { directory, at_processes: false, listed: VecDeque::new() };
+    std::iter::from_fn(move || {
+        loop {
+            // One that is gone by now is passed over.
+            if let Some(found) = read(walk.number()?) {
+                return Some(found);
+            }
+        }
+    })
+}
+
+struct Walk {
+    directory: Option<OwnedFd>,
+    /// The files that are no processes come first, and their names are longer.
+    at_processes: bool,
+    listed: VecDeque<u32>,
+}
+
+impl Walk {
+    /// An entry with a number of up to seven digits has 32 bytes; there is room for one, wherever the buffer lies.
+    const ONE: usize = 32 + 7;
+
+    fn number(&mut self) -> Option<u32> {
+        while self.listed.is_empty() {
+            let mut buffer = [MaybeUninit::uninit(); 512];
+            let room = if self.at_processes { Self::ONE } else { buffer.len() };
+            let mut batch = RawDir::new(self.directory.as_ref()?, &mut buffer[..room]);
+            loop {
+                let entry = batch.next()?.ok()?;
+                self.listed.extend(entry.file_name().to_str().ok().and_then(|name| name.parse::<u32>().ok()));
+                if batch.is_buffer_empty() {
+                    break;
+                }
+            }
+            self.at_processes |= !self.listed.is_empty();
+        }
+        self.listed.pop_front()
+    }
 }
 
 /// The hash of the `A2AD_RUN` that a process was started with.
@@ -164,7 +209,22 @@ mod tests {
         let me = read(std::process::id()).unwrap();
         assert!(me.is_alive());
         assert_eq!(me.parent, std::os::unix::process::parent_id());
-        assert!(all().any(|found| found.pid == me.pid && found.start == me.start));
+        assert_eq!(
+            all()
+                .filter(|found| *found
+                    == Proc {
+                        cpu: found.cpu,
+                        rss: found.rss,
+                        state: found.state,
+                        threads: found.threads,
+                        ..me
+                    })
+                .count(),
+            1
+        );
+        let numbers: Vec<u32> = all().map(|found| found.pid).collect();
+        assert!(numbers.contains(&1) || numbers.len() > 1, "{numbers:?}");
+        assert!(numbers.is_sorted(), "by number, or the walk proves nothing: {numbers:?}");
         assert_eq!(process(me.pid), Some(Process { pid: me.pid, start: me.start }));
         assert!(!world().boot.is_empty() && world().pid_namespace != 0);
     }

@@ -7,15 +7,15 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, pidfd_open, pidfd_send_signal, waitid,
+    waitpid,
+};
 
 use super::super::custodian;
 use super::super::lease::{Mark, Process};
 use super::super::status::Usage;
 use super::proc::{self, Proc, UserNamespace};
-
-/// How long killing goes on before survivors are reported.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A child and all that came of it.
 pub(in super::super) struct Tree {
@@ -81,32 +81,42 @@ impl Tree {
 
     /// Asks all of them to leave. True: they heard it.
     pub(in super::super) fn terminate(&self) -> bool {
-        for member in self.living() {
-            signal(&member, Signal::TERM);
-            // A stopped process would hear it only when it is continued.
-            signal(&member, Signal::CONT);
-        }
+        let mut asked = HashSet::new();
+        let mut ask = |member: &Proc| {
+            if asked.insert(member.pid) {
+                signal(member, Signal::TERM);
+                // A stopped process would hear it only when it is continued.
+                signal(member, Signal::CONT);
+            }
+        };
+        let members = self.members(&mut ask);
+        members.iter().for_each(ask);
         true
     }
 
-    /// Kills until a fresh walk finds nobody, and tells how many are left if that takes too long.
-    pub(in super::super) fn kill(&self) -> usize {
-        let until = Instant::now() + PATIENCE;
+    /// Kills until a fresh walk finds nobody, and tells how many are left if that takes longer than `patience`.
+    pub(in super::super) fn kill(&self, patience: Duration) -> usize {
+        let until = Instant::now() + patience;
         let mut pause = Duration::from_millis(1);
+        let mut empty = 0;
         loop {
             // Each is killed as the walk meets it, not after the walk: one that forks and exits all the time is
             // somebody else by then.
             let members = self.members(|member| signal(member, Signal::KILL));
             let living = members.iter().filter(|member| member.is_alive());
             let living: Vec<&Proc> = living.inspect(|member| signal(member, Signal::KILL)).collect();
-            if living.is_empty() {
+            empty = if living.is_empty() { empty + 1 } else { 0 };
+            // The last look is one after which nobody was killed.
+            if empty == 2 {
                 return 0;
             }
             if Instant::now() >= until {
                 return living.len();
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
+            if empty == 0 {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(20));
+            }
         }
     }
 
@@ -212,6 +222,11 @@ fn bury(member: &Proc, me: u32) {
 
 /// On the custodian's thread, so that no child is between its fork and its entry among the trees.
 pub(in super::super) fn bury_adopted() {
+    // A look without taking: most of the time nobody has died.
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if !matches!(waitid(WaitId::All, look), Ok(Some(_))) {
+        return;
+    }
     let me = std::process::id();
     proc::all().filter(|found| found.parent == me).for_each(|found| bury(&found, me));
 }
