@@ -9,7 +9,7 @@ use super::{
     answer::{Answer, Piece},
     exit::{self, Code},
     signals::{Signal, Signals},
-    terminal::{Screen, Style, one_line},
+    terminal::{Screen, one_line},
 };
 use crate::model::{ContextId, Seq, Task, TaskId, TaskState, Update};
 use crate::peer::{Follow, Peer, Step};
@@ -102,6 +102,13 @@ impl Watch {
         }
     }
 
+    /// What a task has said before is not to be said again.
+    pub(super) fn known(&mut self, task: &Task) {
+        self.answer.known(task);
+        self.task = Some(task.id.clone());
+        self.context.clone_from(&task.context_id);
+    }
+
     /// Shows what is new in an update.
     ///
     /// # Errors
@@ -185,15 +192,14 @@ impl Watch {
 
     /// For a person: how to go on in the same conversation, and what it used.
     fn remember(&self) {
-        if !self.screen.err || !self.screen.out || self.screen.json {
+        if !self.screen.out {
             return;
         }
         let mut words = Vec::new();
         words.extend(self.answer.usage().map(str::to_owned));
         words.extend(self.context.as_ref().map(|context| format!("go on: a2ad send -c {context} …")));
-        if !words.is_empty() && !self.screen.quiet {
-            let line = self.screen.paint_err(Style::Dim, &one_line(&words.join(" · ")));
-            let _ = io::Write::write_all(&mut io::stderr().lock(), format!("{line}\n").as_bytes());
+        if !words.is_empty() {
+            self.screen.hint(&words.join(" · "));
         }
     }
 
@@ -203,16 +209,16 @@ impl Watch {
         if !self.screen.err || self.screen.quiet || self.screen.json || beside {
             return;
         }
+        let first = one_line(what.lines().next().unwrap_or_default()).into_owned();
         let spinner = self.spinner.get_or_insert_with(|| {
-            let spinner = ProgressBar::new_spinner();
+            let spinner = ProgressBar::new_spinner().with_message(first.clone());
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
                 spinner.set_style(style);
             }
             spinner.enable_steady_tick(Duration::from_millis(120));
             spinner
         });
-        let first = what.lines().next().unwrap_or_default();
-        spinner.set_message(one_line(first).into_owned());
+        spinner.set_message(first);
     }
 
     fn still(&mut self) {
