@@ -138,11 +138,12 @@ async fn converse(
                     watch::let_go(screen, watch.task());
                     Signal::Pipe.end();
                 }
+                watch.end_line()?;
                 return Err(error);
             }
         };
         match end {
-            End::Signal(signal) => return interrupted(ctx, peer, &watch, &mut signals, signal).await,
+            End::Signal(signal) => return interrupted(ctx, peer, &mut watch, &mut signals, signal).await,
             End::TimeUp => {
                 watch.end_line()?;
                 watch::let_go(screen, watch.task());
@@ -157,7 +158,7 @@ async fn converse(
         watch.end_line()?;
         let question = ask::Question::of(watch.answer().message());
         let line = tokio::select! {
-            signal = signals.next() => return interrupted(ctx, peer, &watch, &mut signals, signal).await,
+            signal = signals.next() => return interrupted(ctx, peer, &mut watch, &mut signals, signal).await,
             () = watch::until(deadline) => None,
             line = ask::ask(screen, &question) => line,
         };
@@ -171,7 +172,7 @@ async fn converse(
 async fn interrupted(
     ctx: &Context,
     peer: &Peer,
-    watch: &Watch,
+    watch: &mut Watch,
     signals: &mut Signals,
     signal: Signal,
 ) -> anyhow::Result<Code> {

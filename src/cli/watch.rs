@@ -36,13 +36,23 @@ pub(super) struct Watch {
     task: Option<TaskId>,
     context: Option<ContextId>,
     deadline: Option<Instant>,
+    /// The terminal's last line has text on it.
+    line_open: bool,
 }
 
 impl Watch {
     /// Begins. `deadline` is for all that follows.
     #[must_use]
     pub(super) fn new(screen: Screen, deadline: Option<Instant>) -> Self {
-        Self { screen, answer: Answer::default(), spinner: None, task: None, context: None, deadline }
+        Self {
+            screen,
+            answer: Answer::default(),
+            spinner: None,
+            task: None,
+            context: None,
+            deadline,
+            line_open: false,
+        }
     }
 
     /// The task, once it is known.
@@ -126,9 +136,13 @@ impl Watch {
                         self.still();
                     }
                     self.screen.answer(&text)?;
+                    self.line_open = self.screen.out && !text.ends_with('\n');
                 }
                 Piece::Progress(text) => self.spin(&text),
-                Piece::Note(text) => self.suspended(|screen| screen.note(&text)),
+                Piece::Note(text) => {
+                    self.end_line()?;
+                    self.suspended(|screen| screen.note(&text));
+                }
             }
         }
         if self.answer.state() == Some(TaskState::Submitted) {
@@ -156,15 +170,12 @@ impl Watch {
     ///
     /// # Errors
     /// The output is closed.
-    pub(super) fn end_line(&self) -> io::Result<()> {
-        if self.screen.out && !self.screen.json && self.answer.line_is_open() {
-            return self.screen.answer("\n");
-        }
-        Ok(())
+    pub(super) fn end_line(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.line_open) { self.screen.answer("\n") } else { Ok(()) }
     }
 
     /// Says how it ended, and gives the code for it.
-    pub(super) fn conclude(&self) -> anyhow::Result<Code> {
+    pub(super) fn conclude(&mut self) -> anyhow::Result<Code> {
         self.end_line()?;
         let Some(state) = self.answer.state() else { return Ok(Code::Ok) };
         let said = self.answer.message().map(crate::model::Message::text).unwrap_or_default();

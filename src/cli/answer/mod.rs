@@ -75,11 +75,6 @@ impl Answer {
         self.message.as_ref()
     }
 
-    /// Whether text was printed and its line is not ended.
-    pub(super) const fn line_is_open(&self) -> bool {
-        self.line_open
-    }
-
     /// Whether any text was printed.
     pub(super) const fn has_text(&self) -> bool {
         self.text
