@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 
+/// Many small things are made and dropped by several threads, which the C library of a static binary does one at a
+/// time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Before anything else: no program of the same user may read this process, which holds tokens (O-1).
     if let Err(error) = a2ad::runtime::child::harden() {

@@ -1,5 +1,6 @@
 //! The suite: a real node in this process, on a free port, with a state directory of its own.
 #![allow(missing_docs, reason = "tests are sentences")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it stands")]
 
 mod support;
 

@@ -43,7 +43,6 @@ pub(super) fn node(
         tasks_per_principal: count("tasks_per_principal"),
         queued_tasks: count("queued_tasks"),
         queued_per_principal: count("queued_per_principal"),
-        streams_per_principal: count("streams_per_principal"),
         artifact: limits.artifact,
         task: limits.task,
         name: draft.read("node.name").unwrap_or_else(|| around.host.clone()),
@@ -80,6 +79,7 @@ pub(super) fn doors(draft: &mut Draft, around: &Surroundings) -> doors::Config {
         connections: count("connections").things(),
         connections_per_address: count("connections_per_address").things(),
         requests_per_minute: count("requests_per_minute").0,
+        streams_per_principal: count("streams_per_principal").things(),
         allowed_origins: origins(draft),
         public_url,
     }

@@ -101,14 +101,9 @@ pub async fn run(flags: Flags) -> Result<(), Error> {
     let mut signals = Signals::listen()?;
     let running = Running::start(flags, around).await?;
     running.announce().await;
-    loop {
-        match signals.next().await {
-            Signal::Reload => {
-                if let Err(error) = running.daemon.reload().await {
-                    tracing::error!(%error, "the configuration is faulty; the old one stays in force");
-                }
-            }
-            Signal::Stop => break,
+    while signals.next().await == Signal::Reload {
+        if let Err(error) = running.daemon.reload().await {
+            tracing::error!(%error, "the configuration is faulty; the old one stays in force");
         }
     }
     tokio::select! {

@@ -36,6 +36,8 @@ pub struct Config {
     /// Requests a minute of one principal; local and admins are exempt. Unauthenticated calls have a
     /// tenth of it an address.
     pub requests_per_minute: Option<u32>,
+    /// Open streams of one principal.
+    pub streams_per_principal: Option<usize>,
 }
 
 /// One listener.

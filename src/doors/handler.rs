@@ -70,6 +70,13 @@ async fn answer(state: &Arc<State>, peer: Peer, id: String, request: Request<Inc
     let mut response = match enter(state, &mut inbound, found).await {
         Ok(response) => response,
         Err(refusal) => {
+            if matches!(
+                refusal.status(),
+                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::MISDIRECTED_REQUEST
+            ) {
+                // Who was not let in is said with the address (O-43): it is all there is to find them by.
+                tracing::info!(status = refusal.status().as_u16(), client = ?inbound.source.client, "not let in");
+            }
             inbound.discard().await;
             // An address of the node's that names no agent is a path that leads nowhere (P-11).
             let form = if matches!(refusal, Refusal::Fault(Fault::NoAgent(_))) { Form::Rest } else { form };

@@ -9,6 +9,7 @@ use super::{
     auth::Who,
     body::{Body, Response},
     inbound::Inbound,
+    limits::Place,
     refusal::{self, Refusal},
     sse,
     state::State,
@@ -60,8 +61,9 @@ pub(super) async fn serve(
     let silent = call.id.is_none();
     match asked.carry_out(&call).await {
         Err(fault) if fault::row(&fault).outside => Err(fault.into()),
-        // What has no id gets no answer, but is carried out (P-4).
-        _ if silent => Ok(nothing()),
+        // What has no id gets no answer, but is carried out; a stream without one is no request (P-4).
+        Ok(_) if silent => Ok(nothing()),
+        Err(fault) if silent && !matches!(fault, Fault::InvalidRequest(_)) => Ok(nothing()),
         Ok(response) => Ok(response),
         Err(fault) => Ok(refused(inbound, &call.id.unwrap_or(Id::NULL), &fault)),
     }
@@ -83,7 +85,7 @@ impl Asked<'_> {
         if call.id.is_none() && method.streams() {
             return Err(Fault::InvalidRequest("a stream needs an id to answer to".into()));
         }
-        let operation = dialect.decode_call(method, call.params.as_deref())?;
+        let operation = dialect.decode_call(method, call.params)?;
         let served = self.agent(operation.tenant())?;
         allowed(&self.who.caller, served)?;
         record(served, &operation);
@@ -99,6 +101,7 @@ impl Asked<'_> {
             after: last_event(self.inbound),
         };
         let activated = activated(served, &declared);
+        let place = self.place(method)?;
         let Answer { reply, replayed } = self.call(call_of_node, waits).await?;
         let id = call.id.clone().unwrap_or(Id::NULL);
         let value = |single: &Single<'_>| {
@@ -109,7 +112,7 @@ impl Asked<'_> {
             Reply::Stored(bytes) => value(&Single::Stored(bytes)),
             Reply::Message(message) => value(&Single::message(&message)),
             Reply::Page(page) => value(&Single::Page(written(&page, artifacts))),
-            Reply::Updates(updates) => self.stream(updates, dialect, id.into_owned()).await?,
+            Reply::Updates(updates) => self.stream(updates, dialect, id.into_owned(), place).await?,
         };
         say(response.headers_mut(), activated.as_deref(), replayed);
         Ok(response)
@@ -154,11 +157,25 @@ impl Asked<'_> {
         }
     }
 
-    async fn stream(&self, updates: Updates, dialect: Dialect, id: Id<'static>) -> Result<Response, Fault> {
+    /// A place for the stream that a method opens.
+    fn place(&self, method: Method) -> Result<Option<Place>, Fault> {
+        let most = self.inbound.config().streams_per_principal;
+        let take = || self.state.streams.take(&self.who.caller.principal, most);
+        method.streams().then(take).transpose()
+    }
+
+    async fn stream(
+        &self,
+        updates: Updates,
+        dialect: Dialect,
+        id: Id<'static>,
+        place: Option<Place>,
+    ) -> Result<Response, Fault> {
         let envelope = sse::Envelope { dialect, id, request: self.inbound.id.clone() };
         let until = sse::Until {
             stop: self.state.stop.clone(),
             idle: self.inbound.config().stream_idle,
+            place,
             revoked: self.who.credential.clone().map(|credential| {
                 let node = self.state.node.clone();
                 Box::pin(async move { node.revoked(&credential).await }) as sse::Revoked

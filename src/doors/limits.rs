@@ -1,6 +1,12 @@
 //! How much a caller may send: bytes, time, requests a minute.
 
-use std::{net::IpAddr, num::NonZeroU32, time::Duration};
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    num::NonZeroU32,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use governor::{
@@ -68,6 +74,46 @@ impl Rates {
         if let Some(rates) = &self.addresses {
             rates.retain_recent();
             rates.shrink_to_fit();
+        }
+    }
+}
+
+/// Counts the open streams of each principal. Clones share the count.
+#[derive(Clone, Default)]
+pub(super) struct Streams(Arc<Mutex<HashMap<PrincipalId, usize>>>);
+
+/// A place for one stream; dropping it gives the place back.
+pub(super) struct Place {
+    streams: Streams,
+    principal: PrincipalId,
+}
+
+impl Streams {
+    /// Takes a place for a stream. A limit that is `None` is off.
+    ///
+    /// # Errors
+    /// The principal has as many as it may have.
+    pub(super) fn take(&self, principal: &PrincipalId, most: Option<usize>) -> Result<Place, Fault> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = open.entry(principal.clone()).or_default();
+        if most.is_some_and(|most| *here >= most) {
+            let why = format!(
+                "this principal has {here} streams open, as many as it may have (streams_per_principal)"
+            );
+            return Err(Fault::Busy { why, retry_after: Duration::from_secs(1) });
+        }
+        *here += 1;
+        Ok(Place { streams: self.clone(), principal: principal.clone() })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.streams.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(here) = open.get_mut(&self.principal) else { return };
+        *here = here.saturating_sub(1);
+        if *here == 0 {
+            open.remove(&self.principal);
         }
     }
 }
@@ -192,6 +238,17 @@ mod tests {
         rates.address(Some("203.0.113.5".parse().unwrap())).unwrap();
         rates.forget();
         assert!(rates.address(ip).is_err(), "who was refused a moment ago is not forgotten");
+    }
+
+    #[test]
+    fn a_principal_has_so_many_streams_and_gets_the_place_of_one_that_ended() {
+        let (streams, desk) = (Streams::default(), PrincipalId::token("desk"));
+        let first = streams.take(&desk, Some(1)).unwrap();
+        assert!(matches!(streams.take(&desk, Some(1)), Err(Fault::Busy { .. })));
+        assert!(streams.take(&PrincipalId::token("other"), Some(1)).is_ok());
+        drop(first);
+        assert!(streams.take(&desk, Some(1)).is_ok());
+        assert!(streams.0.lock().unwrap().is_empty(), "nobody is remembered for nothing");
     }
 
     #[tokio::test]

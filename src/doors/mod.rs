@@ -51,6 +51,7 @@ use self::{
     card::Changes,
     config::{Auth, Config, Listen},
     connection::Peer,
+    limits::Streams,
     listen::Listener,
     permits::{Permits, Whose},
     state::State,
@@ -159,6 +160,7 @@ impl Doors {
             hooks,
             ports: ports(&self.listeners),
             changes: Changes::new(Timestamp::now()),
+            streams: Streams::default(),
             stop: stop.stop.clone(),
             now: stop.now.clone(),
         });

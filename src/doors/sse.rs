@@ -8,7 +8,10 @@ use http::{HeaderValue, header};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::body::{Body, Response};
+use super::{
+    body::{Body, Response},
+    limits::Place,
+};
 use crate::{
     model::{Fault, Seq, Timestamp, Update},
     node::Updates,
@@ -50,6 +53,9 @@ pub(super) struct Until {
     pub(super) idle: Option<Duration>,
     /// The credential ends.
     pub(super) revoked: Option<Revoked>,
+    /// Held as long as the stream is open.
+    #[expect(dead_code, reason = "what counts is when it is dropped")]
+    pub(super) place: Option<Place>,
 }
 
 /// Opens a stream.
@@ -177,7 +183,7 @@ mod tests {
     }
 
     fn until() -> Until {
-        Until { stop: CancellationToken::new(), idle: None, revoked: None }
+        Until { stop: CancellationToken::new(), idle: None, revoked: None, place: None }
     }
 
     type Told = Result<(Seq, Update), Fault>;
@@ -261,7 +267,7 @@ mod tests {
         stop.cancel();
         assert!(frame(&mut response).await.unwrap().ends_with("\n\n"), "what was begun is sent whole");
         assert_eq!(frame(&mut response).await, None);
-        let late = Until { stop, idle: None, revoked: None };
+        let late = Until { stop, idle: None, revoked: None, place: None };
         assert!(matches!(open(told().1, envelope(), late).await, Err(Fault::Draining { .. })));
     }
 

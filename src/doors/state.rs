@@ -8,7 +8,12 @@ use std::{
 use arc_swap::ArcSwap;
 use tokio_util::sync::CancellationToken;
 
-use super::{card::Changes, config::Config, limits::Rates, ops::Hooks};
+use super::{
+    card::Changes,
+    config::Config,
+    limits::{Rates, Streams},
+    ops::Hooks,
+};
 use crate::node::Node;
 
 /// What all requests share.
@@ -19,6 +24,7 @@ pub(super) struct State {
     /// The ports that are open, in the order of the configuration.
     pub(super) ports: Vec<SocketAddr>,
     pub(super) changes: Changes,
+    pub(super) streams: Streams,
     /// No new connections; streams end after a whole event, requests go on.
     pub(super) stop: CancellationToken,
     /// Everything ends.

@@ -27,8 +27,6 @@ pub struct Config {
     pub queued_tasks: Option<usize>,
     /// Turns of one principal that wait for a place.
     pub queued_per_principal: Option<usize>,
-    /// Open streams of one principal.
-    pub streams_per_principal: Option<usize>,
     /// Bytes of one artifact.
     pub artifact: Option<u64>,
     /// Bytes of all events and artifacts of one task; beyond it output is cut and the task says so.

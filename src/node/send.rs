@@ -73,7 +73,7 @@ impl Inner {
         let sent = match self.once(call, &send) {
             None => Vec::new(),
             Some(sent) => match self.earlier(&sent)? {
-                Earlier::Joins(accepted) => return Ok(accepted),
+                Earlier::Joins(accepted) => return Ok(*accepted),
                 Earlier::Stale(mut rows) => {
                     rows.push(Row::Sent(sent));
                     rows
@@ -219,7 +219,7 @@ impl Inner {
                 if by_header { now.since(earlier.at) < KEY_HOLDS } else { self.joins(&earlier, now)? };
             let equal = earlier.digest == sent.digest;
             if holds && equal {
-                return Ok(Earlier::Joins(Accepted::again(earlier)));
+                return Ok(Earlier::Joins(Box::new(Accepted::again(earlier))));
             }
             if holds && by_header {
                 let why = "was used for a different request within 24 hours; use a new key";
@@ -242,7 +242,7 @@ impl Inner {
 /// What became of earlier sends under a key.
 enum Earlier {
     /// This send is the same.
-    Joins(Accepted),
+    Joins(Box<Accepted>),
     /// None counts; rows that make way for the new one.
     Stale(Vec<Row>),
 }

@@ -44,7 +44,7 @@ async fn a_send_is_answered_with_the_ended_task() {
 
 #[tokio::test]
 async fn bad_input_gets_a_clear_error_and_leaves_nothing_behind() {
-    let node = TestNode::start().await;
+    let node = TestNode::with(|setup| setup.doors.body = Some(8 << 20)).await;
     let envelope = |params: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":"x","method":"SendMessage","params":{params}}}"#).into_bytes()
     };
@@ -106,19 +106,17 @@ async fn bad_input_gets_a_clear_error_and_leaves_nothing_behind() {
             "tenant",
         ),
     ];
-    let node_large = TestNode::with(|setup| setup.doors.body = Some(8 << 20)).await;
     for (body, code, known, word) in table {
         let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
-        let reply = node_large.ask(raw(&node_large, body)).await;
+        let reply = node.ask(raw(&node, body)).await;
         assert_eq!(reply.status, 200, "{shown}");
         assert_eq!(reply.code(), code, "{shown}: {}", reply.json());
         assert!(reply.message().contains(word), "{shown}: {}", reply.message());
         assert_eq!(reply.json()["id"], if known { json!("x") } else { Value::Null }, "{shown}");
     }
-    assert_eq!(total(&node_large).await, 0, "nothing was begun");
-    let nul = node_large.ask(raw(&node_large, with(r#"{"text":"a\u0000b"}"#))).await.json();
+    assert_eq!(total(&node).await, 0, "nothing was begun");
+    let nul = node.ask(raw(&node, with(r#"{"text":"a\u0000b"}"#))).await.json();
     assert_eq!(nul["result"]["task"]["status"]["message"]["parts"][0]["text"], "a\0b", "NUL is data");
-    node_large.end().await;
     node.end().await;
 }
 
@@ -195,9 +193,9 @@ async fn what_has_no_id_is_carried_out_in_silence() {
     assert_eq!(total(&node).await, 1);
     let reply = node.ask(raw(&node, note("Nope"))).await;
     assert_eq!((reply.status, reply.body.len()), (204, 0));
-    // A stream must have one, and says so to whoever listens.
-    assert_eq!(node.ask(raw(&node, note("SendStreamingMessage"))).await.status, 204);
-    assert_eq!(total(&node).await, 1, "and nothing was begun");
+    let reply = node.ask(raw(&node, note("SendStreamingMessage"))).await;
+    assert_eq!((reply.status, reply.code(), &reply.json()["id"]), (200, -32600, &Value::Null));
+    assert_eq!(total(&node).await, 1, "a stream must have one, and nothing was begun");
     node.end().await;
 }
 
@@ -356,6 +354,26 @@ async fn a_principal_that_asks_too_often_is_told_when_to_come_back() {
         200,
         "the operator is not counted"
     );
+    node.end().await;
+}
+
+#[tokio::test]
+async fn a_principal_has_so_many_streams_at_once() {
+    let mut node = TestNode::with(|setup| setup.doors.streams_per_principal = Some(1)).await;
+    let ask = node.rpc("/agents/stage", "SendStreamingMessage", &said("x"));
+    let first = node.stream(ask.clone()).await;
+    let turn = node.turn().await;
+    let refused = node.stream(node.rpc("/agents/stage", "SendStreamingMessage", &said("y"))).await;
+    assert_eq!((refused.head.status, refused.head.code()), (429, -32000));
+    turn.complete("end").await;
+    first.all().await;
+    // The place is free once the connection has ended, which the caller can't see.
+    loop {
+        let again = node.stream(ask.clone().header("idempotency-key", "again")).await;
+        if again.head.status == 200 {
+            break;
+        }
+    }
     node.end().await;
 }
 

@@ -90,7 +90,7 @@ impl TestNode {
             tracker: tracker.clone(),
         })
         .unwrap();
-        let (stage, turns) = Stage::new();
+        let (stage, turns) = Stage::open();
         let default = setup.node.default_agent.clone();
         let registry = Registry::new(served(setup.agents, &stage), default, 1);
         let local = secret::make().unwrap();
@@ -189,7 +189,7 @@ fn served(agents: Vec<Agent>, stage: &Arc<dyn Runtime>) -> Vec<Arc<Served>> {
         .into_iter()
         .map(|config| {
             let name = config.name.clone();
-            let runtime = if name.as_str() == "stage" { stage.clone() } else { Echo::new() };
+            let runtime = if name.as_str() == "stage" { stage.clone() } else { Echo::runtime() };
             Arc::new(Served { name, config, runtime, readiness: Default::default() })
         })
         .collect()
@@ -217,6 +217,7 @@ pub(crate) fn doors_config() -> doors::config::Config {
         connections: Some(1024),
         connections_per_address: Some(128),
         requests_per_minute: None,
+        streams_per_principal: None,
     }
 }
 
@@ -232,7 +233,6 @@ fn node_config() -> node::config::Config {
         tasks_per_principal: None,
         queued_tasks: None,
         queued_per_principal: None,
-        streams_per_principal: None,
         artifact: None,
         task: None,
     }

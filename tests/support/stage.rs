@@ -35,7 +35,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    pub(crate) fn new() -> (Arc<dyn Runtime>, mpsc::UnboundedReceiver<Turn>) {
+    pub(crate) fn open() -> (Arc<dyn Runtime>, mpsc::UnboundedReceiver<Turn>) {
         let (turns, received) = mpsc::unbounded_channel();
         let profile = Profile { kind: "stage", tokens: false, steers: true, replies: false };
         (Arc::new(Self { profile, turns }), received)
@@ -52,7 +52,7 @@ impl Runtime for Stage {
         let (sender, answers) = answers();
         let stop = job.stop.clone();
         let ended = tell.clone();
-        job.tracker.clone().spawn(async move {
+        job.tracker.spawn(async move {
             // An agent that stops at once when asked, whatever the test does with the turn.
             tokio::select! {
                 _ = stop.wait() => drop(ended.send(Progress::Done(Outcome::Canceled)).await),
@@ -68,7 +68,7 @@ impl Runtime for Stage {
 pub(crate) struct Echo(Profile);
 
 impl Echo {
-    pub(crate) fn new() -> Arc<dyn Runtime> {
+    pub(crate) fn runtime() -> Arc<dyn Runtime> {
         Arc::new(Self(Profile { kind: "echo", tokens: false, steers: false, replies: false }))
     }
 }

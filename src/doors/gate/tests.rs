@@ -18,6 +18,7 @@ fn config() -> Config {
         connections: None,
         connections_per_address: None,
         requests_per_minute: None,
+        streams_per_principal: None,
     }
 }
 

@@ -234,7 +234,6 @@ fn node_config() -> config::Config {
         tasks_per_principal: None,
         queued_tasks: Some(100),
         queued_per_principal: Some(100),
-        streams_per_principal: None,
         artifact: Some(100_000),
         task: None,
     }
