@@ -37,7 +37,10 @@ pub(super) fn judge(ended: &Ended, error: Option<&str>) -> Verdict {
     }
     let text = text(ended);
     let logged_out = text.contains("Not logged in") || text.contains("Please run /login");
-    if error == Some("authentication_failed") || ended.api_error_status == Some(401) || logged_out {
+    // The CLI says the same of a login that may not do this; logging in again would not help.
+    let forbidden = ended.api_error_status == Some(403);
+    let refused = error == Some("authentication_failed") || ended.api_error_status == Some(401);
+    if (refused && !forbidden) || logged_out {
         return Verdict::Login(text);
     }
     let (class, retryable) = class(ended, error);
@@ -139,6 +142,8 @@ mod tests {
         ] {
             assert!(matches!(verdict(json, error), Verdict::Login(_)), "{json}");
         }
+        let forbidden = r#"{"is_error":true,"api_error_status":403,"result":"Failed to authenticate."}"#;
+        assert!(matches!(verdict(forbidden, Some("authentication_failed")), Verdict::Failed(_)));
     }
 
     #[test]
