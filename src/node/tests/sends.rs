@@ -56,7 +56,9 @@ async fn ur_55_an_equal_send_with_a_unique_id_joins_the_task() {
     bench.reaches(&first.id, TaskState::Completed).await;
     let ended = bench.node.call(call("ann", "a", now(numbered(UUID, "run the tests")))).await.unwrap();
     assert!(ended.replayed, "it ended less than ten minutes ago");
-    assert_eq!(task(ended).id, first.id);
+    let ended = task(ended);
+    assert_eq!(ended.id, first.id);
+    assert_eq!(ended.metadata.unwrap().get("a2ad/replayed").map(|mark| mark.get()), Some("true"));
 }
 
 #[tokio::test]
