@@ -7,6 +7,7 @@ mod support;
 mod suite {
     mod auth;
     mod card;
+    mod cli;
     mod doors;
     mod stream;
 }

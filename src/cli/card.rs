@@ -32,12 +32,16 @@ pub(super) async fn run(ctx: &Context, arguments: Arguments) -> anyhow::Result<C
     if arguments.extended {
         return print(ctx, &extended(&target, agent).await?);
     }
-    show(ctx, &target, agent).await
+    print(ctx, &target.card(agent).await?.bytes)
 }
 
-/// The public card.
+/// The public card for a person, whatever the output is.
 pub(super) async fn show(ctx: &Context, target: &Target, agent: Option<&str>) -> anyhow::Result<Code> {
-    print(ctx, &target.card(agent).await?.bytes)
+    let bytes = target.card(agent).await?.bytes;
+    match serde_json::from_slice(&bytes) {
+        Ok(card) if !ctx.screen.json => table(ctx, &card).map(|()| Code::Ok),
+        _ => print(ctx, &bytes),
+    }
 }
 
 fn print(ctx: &Context, bytes: &[u8]) -> anyhow::Result<Code> {

@@ -185,6 +185,8 @@ fn of_refusal(refusal: &peer::Refusal) -> Code {
     match (refusal.status, refusal.code) {
         (429 | 503 | 507, _) => Code::Busy,
         (500..=599, _) | (_, -32603) => Code::Internal,
+        // No such agent, no such path.
+        (404, _) if !refusal.is("TASK_NOT_FOUND", -32001) => Code::Usage,
         (_, -32602) => Code::Usage,
         _ => Code::Failed,
     }
@@ -225,6 +227,8 @@ mod tests {
             (refused(200, -32001, Some("TASK_NOT_FOUND")), Code::Failed),
             (refused(200, -32602, None), Code::Usage),
             (refused(200, -32603, None), Code::Internal),
+            (refused(404, -32000, None), Code::Usage),
+            (refused(404, 404, Some("TASK_NOT_FOUND")), Code::Failed),
             (refused(429, 429, None), Code::Busy),
             (refused(503, 503, None), Code::Busy),
         ] {

@@ -34,8 +34,8 @@ pub(super) async fn reload(target: &target::Target) -> anyhow::Result<Reloaded> 
 
 /// What changed, a line each.
 pub(super) fn say(ctx: &Context, reloaded: &Reloaded) -> std::io::Result<()> {
-    for key in &reloaded.changed {
-        ctx.screen.answer(&format!("changed          {key}\n"))?;
+    for line in changes(&reloaded.changed) {
+        ctx.screen.answer(&format!("{line}\n"))?;
     }
     for key in &reloaded.restart {
         ctx.screen.answer(&format!("needs a restart  {key}\n"))?;
@@ -47,4 +47,56 @@ pub(super) fn say(ctx: &Context, reloaded: &Reloaded) -> std::io::Result<()> {
         ctx.screen.note(&format!("warning: {warning}"));
     }
     Ok(())
+}
+
+/// A line a change; an agent that came or went is one change, however many keys it has.
+fn changes(changed: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for change in changed {
+        let line = match whole_agent(changed, change) {
+            Some((name, true)) => format!("added            agent {name}"),
+            Some((name, false)) => format!("removed          agent {name}"),
+            None => format!("changed          {change}"),
+        };
+        if lines.last() != Some(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The agent of a change whose runtime came (`true`) or went with it.
+fn whole_agent<'a>(changed: &[String], change: &'a str) -> Option<(&'a str, bool)> {
+    let (name, _) = change.strip_prefix("agents.")?.split_once('.')?;
+    let runtime = format!("agents.{name}.runtime: ");
+    let told = changed.iter().find_map(|change| change.strip_prefix(&*runtime))?;
+    let (from, to) = told.split_once(" -> ")?;
+    match (from, to) {
+        ("unset", _) => Some((name, true)),
+        (_, "unset") => Some((name, false)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_came_or_went_is_one_line() {
+        let changed = [
+            r#"limits.body: "8MiB" -> "9MiB""#,
+            r#"agents.a.runtime: unset -> "exec""#,
+            r#"agents.a.workspace: unset -> "/srv""#,
+            r#"agents.b.runtime: "exec" -> unset"#,
+            r#"agents.b.listed: true -> unset"#,
+            r#"agents.c.model: unset -> "x""#,
+        ];
+        insta::assert_snapshot!(changes(&changed.map(str::to_owned)).join("\n"), @r#"
+        changed          limits.body: "8MiB" -> "9MiB"
+        added            agent a
+        removed          agent b
+        changed          agents.c.model: unset -> "x"
+        "#);
+    }
 }

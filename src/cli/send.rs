@@ -16,7 +16,7 @@ use super::{
     target,
     watch::{self, End, Watch},
 };
-use crate::model::{Content, Json, Message, Operation, Part, Role, Send, SendConfiguration, TaskState};
+use crate::model::{Content, Json, Message, Operation, Part, Role, Send, SendConfiguration, Task, TaskState};
 use crate::peer::{Follow, Peer};
 use crate::wire::Single;
 
@@ -71,11 +71,19 @@ pub(super) async fn run(ctx: &Context, arguments: Arguments) -> anyhow::Result<C
         }
     });
     let peer = peer.await?;
+    let task = match &message.task_id {
+        Some(task) => Some(within(deadline, async { Ok(peer.task(task, Some(0)).await?) }).await?),
+        None => None,
+    };
+    let message = match &task {
+        Some(task) => reply(message, task),
+        None => message,
+    };
     let send = Send { tenant: None, message, configuration: SendConfiguration::default(), metadata: None };
     if arguments.no_wait {
         within(deadline, post(ctx, &peer, send)).await
     } else if peer.endpoint().streams {
-        converse(ctx, &peer, send, deadline).await
+        converse(ctx, &peer, send, task.as_ref(), deadline).await
     } else {
         within(deadline, wait(ctx, &peer, send)).await
     }
@@ -93,16 +101,34 @@ fn time_is_up() -> anyhow::Error {
     Failure::of(Code::Busy, "the time limit has passed")
 }
 
+/// Words for a task that asks are an answer to its question: they may name one of its options.
+fn reply(message: Message, task: &Task) -> Message {
+    if task.status.state != TaskState::InputRequired {
+        return message;
+    }
+    match &message.parts[..] {
+        [part] => match part.plain() {
+            Some(words) => ask::Question::of(task.status.message.as_ref()).answer(words, task),
+            None => message,
+        },
+        _ => message,
+    }
+}
+
 /// The turn, the questions in it, and the turns that answer them.
 async fn converse(
     ctx: &Context,
     peer: &Peer,
     mut send: Send,
+    task: Option<&Task>,
     deadline: Option<Instant>,
 ) -> anyhow::Result<Code> {
     let screen = ctx.screen;
     let mut signals = Signals::listen()?;
     let mut watch = Watch::new(screen, deadline);
+    if let Some(task) = task {
+        watch.known(task);
+    }
     loop {
         let mut follow = Follow::turn(peer, send, watch::PATIENCE);
         let end = match watch.follow(&mut follow, &mut signals).await {
@@ -112,11 +138,12 @@ async fn converse(
                     watch::let_go(screen, watch.task());
                     Signal::Pipe.end();
                 }
+                watch.end_line()?;
                 return Err(error);
             }
         };
         match end {
-            End::Signal(signal) => return interrupted(ctx, peer, &watch, &mut signals, signal).await,
+            End::Signal(signal) => return interrupted(ctx, peer, &mut watch, &mut signals, signal).await,
             End::TimeUp => {
                 watch.end_line()?;
                 watch::let_go(screen, watch.task());
@@ -131,7 +158,7 @@ async fn converse(
         watch.end_line()?;
         let question = ask::Question::of(watch.answer().message());
         let line = tokio::select! {
-            signal = signals.next() => return interrupted(ctx, peer, &watch, &mut signals, signal).await,
+            signal = signals.next() => return interrupted(ctx, peer, &mut watch, &mut signals, signal).await,
             () = watch::until(deadline) => None,
             line = ask::ask(screen, &question) => line,
         };
@@ -145,7 +172,7 @@ async fn converse(
 async fn interrupted(
     ctx: &Context,
     peer: &Peer,
-    watch: &Watch,
+    watch: &mut Watch,
     signals: &mut Signals,
     signal: Signal,
 ) -> anyhow::Result<Code> {

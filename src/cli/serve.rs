@@ -8,7 +8,7 @@ use crate::daemon;
 
 /// Run the node in the foreground
 ///
-/// Without any [agents] in the configuration it finds the agent programs on PATH (claude, codex, gemini, opencode) and
+/// Without an agent in the configuration it finds the agent programs on PATH (claude, codex, gemini, opencode) and
 /// serves each over the current directory, and `echo`. Ctrl-C lets running turns end, twice ends now.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  cd project && a2ad serve\n  \

@@ -163,18 +163,21 @@ fn find_local(ctx: &Context, said: &Said) -> anyhow::Result<Target> {
         return Err(Failure::of(Code::Unreachable, text));
     };
     // A token that was given says who one wants to be; else one is whoever may read the local token.
-    let credential = match said.source(Some(&address))? {
-        Some(source) => Some(read(source)?),
-        None => token,
-    };
-    if credential.is_none() {
+    if let Some(source) = said.source(Some(&address))? {
+        return Ok(Target { http: Http::new(address, Some(read(source)?))?, local: true });
+    }
+    if token.is_none() {
         let text = format!(
             "the local token {} can't be read by this user; give one with --token-file F",
             dir.join("token").display()
         );
         return Err(Failure::of(Code::NotAllowed, text));
     }
-    Ok(Target { http: Http::new(address, credential)?, local: true })
+    let http = Http::new(address.clone(), token)?.renewed_by(move || match local::look(&dir) {
+        Found::Running(running) if running.addresses.contains(&address) => running.token,
+        Found::Running(_) | Found::Nothing | Found::Closed(_) => None,
+    });
+    Ok(Target { http, local: true })
 }
 
 fn read(source: Source) -> anyhow::Result<Credential> {

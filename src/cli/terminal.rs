@@ -114,6 +114,14 @@ impl Screen {
         }
     }
 
+    /// A quiet word for a person at the terminal, not for a log or a script.
+    pub(super) fn hint(&self, text: &str) {
+        if self.err && !self.quiet && !self.json {
+            let line = format!("{}\n", self.paint_err(Style::Dim, &one_line(text)));
+            let _ = io::stderr().lock().write_all(line.as_bytes());
+        }
+    }
+
     /// A line on standard error that also `-q` lets through. Nobody hears that it can't be written.
     pub(super) fn error(&self, text: &str) {
         let mut line = one_line(text).into_owned();

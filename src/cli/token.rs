@@ -9,7 +9,6 @@ use super::{
     exit::{Code, Failure},
     local, segment,
     target::{self, Target},
-    terminal::Style,
 };
 use crate::config::{Config, Look};
 use crate::daemon::offline;
@@ -211,7 +210,7 @@ async fn revoke(ctx: &Context, name: &str, cancel: bool) -> anyhow::Result<Code>
 
 fn hash(ctx: &Context) -> anyhow::Result<Code> {
     if std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-        ctx.screen.note(&ctx.screen.paint_err(Style::Dim, "the secret, then Ctrl-D:"));
+        ctx.screen.hint("the secret, then Ctrl-D:");
     }
     let mut text = String::new();
     std::io::stdin().lock().take(4096).read_to_string(&mut text).context("standard input can't be read")?;

@@ -9,7 +9,7 @@ use super::{
     answer::{Answer, Piece},
     exit::{self, Code},
     signals::{Signal, Signals},
-    terminal::{Screen, Style, one_line},
+    terminal::{Screen, one_line},
 };
 use crate::model::{ContextId, Seq, Task, TaskId, TaskState, Update};
 use crate::peer::{Follow, Peer, Step};
@@ -36,13 +36,23 @@ pub(super) struct Watch {
     task: Option<TaskId>,
     context: Option<ContextId>,
     deadline: Option<Instant>,
+    /// The terminal's last line has text on it.
+    line_open: bool,
 }
 
 impl Watch {
     /// Begins. `deadline` is for all that follows.
     #[must_use]
     pub(super) fn new(screen: Screen, deadline: Option<Instant>) -> Self {
-        Self { screen, answer: Answer::default(), spinner: None, task: None, context: None, deadline }
+        Self {
+            screen,
+            answer: Answer::default(),
+            spinner: None,
+            task: None,
+            context: None,
+            deadline,
+            line_open: false,
+        }
     }
 
     /// The task, once it is known.
@@ -102,6 +112,13 @@ impl Watch {
         }
     }
 
+    /// What a task has said before is not to be said again.
+    pub(super) fn known(&mut self, task: &Task) {
+        self.answer.known(task);
+        self.task = Some(task.id.clone());
+        self.context.clone_from(&task.context_id);
+    }
+
     /// Shows what is new in an update.
     ///
     /// # Errors
@@ -119,9 +136,13 @@ impl Watch {
                         self.still();
                     }
                     self.screen.answer(&text)?;
+                    self.line_open = self.screen.out && !text.ends_with('\n');
                 }
                 Piece::Progress(text) => self.spin(&text),
-                Piece::Note(text) => self.suspended(|screen| screen.note(&text)),
+                Piece::Note(text) => {
+                    self.end_line()?;
+                    self.suspended(|screen| screen.note(&text));
+                }
             }
         }
         if self.answer.state() == Some(TaskState::Submitted) {
@@ -149,15 +170,12 @@ impl Watch {
     ///
     /// # Errors
     /// The output is closed.
-    pub(super) fn end_line(&self) -> io::Result<()> {
-        if self.screen.out && !self.screen.json && self.answer.line_is_open() {
-            return self.screen.answer("\n");
-        }
-        Ok(())
+    pub(super) fn end_line(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.line_open) { self.screen.answer("\n") } else { Ok(()) }
     }
 
     /// Says how it ended, and gives the code for it.
-    pub(super) fn conclude(&self) -> anyhow::Result<Code> {
+    pub(super) fn conclude(&mut self) -> anyhow::Result<Code> {
         self.end_line()?;
         let Some(state) = self.answer.state() else { return Ok(Code::Ok) };
         let said = self.answer.message().map(crate::model::Message::text).unwrap_or_default();
@@ -185,15 +203,14 @@ impl Watch {
 
     /// For a person: how to go on in the same conversation, and what it used.
     fn remember(&self) {
-        if !self.screen.err || !self.screen.out || self.screen.json {
+        if !self.screen.out {
             return;
         }
         let mut words = Vec::new();
         words.extend(self.answer.usage().map(str::to_owned));
         words.extend(self.context.as_ref().map(|context| format!("go on: a2ad send -c {context} …")));
-        if !words.is_empty() && !self.screen.quiet {
-            let line = self.screen.paint_err(Style::Dim, &one_line(&words.join(" · ")));
-            let _ = io::Write::write_all(&mut io::stderr().lock(), format!("{line}\n").as_bytes());
+        if !words.is_empty() {
+            self.screen.hint(&words.join(" · "));
         }
     }
 
@@ -203,16 +220,16 @@ impl Watch {
         if !self.screen.err || self.screen.quiet || self.screen.json || beside {
             return;
         }
+        let first = one_line(what.lines().next().unwrap_or_default()).into_owned();
         let spinner = self.spinner.get_or_insert_with(|| {
-            let spinner = ProgressBar::new_spinner();
+            let spinner = ProgressBar::new_spinner().with_message(first.clone());
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
                 spinner.set_style(style);
             }
             spinner.enable_steady_tick(Duration::from_millis(120));
             spinner
         });
-        let first = what.lines().next().unwrap_or_default();
-        spinner.set_message(one_line(first).into_owned());
+        spinner.set_message(first);
     }
 
     fn still(&mut self) {

@@ -171,6 +171,12 @@ pub fn choose(found: &Found, agent: Option<&str>) -> Result<Endpoint, Error> {
             return Ok(Endpoint { url, tenant, streams, ours });
         }
     }
+    if let (true, false, Some(agent)) = (ours, of_agent, agent) {
+        return Err(Error::NoCard {
+            url: found.url.to_string(),
+            why: format!("the node has no agent {agent}"),
+        });
+    }
     Err(Error::NoInterface { url: found.url.to_string(), why: offers(&card, found, agent) })
 }
 

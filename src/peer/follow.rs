@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Error, Event, Events, Peer};
+use super::{Error, Event, Events, Peer, Refusal};
 use crate::model::{Operation, Send, Seq, Subscribe, TaskId, TaskState, Update};
 
 /// Waits between attempts: the first, and the longest.
@@ -132,7 +132,8 @@ impl<'p> Follow<'p> {
             }
             Err(error) => error,
         };
-        if !self.opened || !error.is_passing() {
+        let renewed = error.refusal().is_some_and(Refusal::is_unauthenticated) && self.peer.http.renew();
+        if !self.opened || !(error.is_passing() || renewed) {
             return Err(error);
         }
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {

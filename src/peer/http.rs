@@ -1,7 +1,8 @@
 //! One connection pool to one origin. The credential goes to that origin and nowhere else (O-12, O-29).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use arc_swap::ArcSwapOption;
 use bytes::{Bytes, BytesMut};
 use reqwest::{Method, RequestBuilder, Response, Url, header, redirect};
 use serde::Deserialize;
@@ -15,12 +16,22 @@ const MOST_ANSWER: usize = 384 << 20;
 /// What is waited for a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// Looks up a credential anew: that of a node on this machine changes with every start of it.
+type Renewal = Arc<dyn Fn() -> Option<Credential> + Send + Sync>;
+
 /// An HTTP client bound to an origin.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Http {
     client: reqwest::Client,
     address: Address,
-    credential: Option<Credential>,
+    credential: Arc<ArcSwapOption<Credential>>,
+    renewal: Option<Renewal>,
+}
+
+impl std::fmt::Debug for Http {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Http").field(&self.address).finish()
+    }
 }
 
 impl Http {
@@ -50,7 +61,21 @@ impl Http {
         let client = builder
             .build()
             .map_err(|error| Error::Client { url: address.to_string(), why: innermost(&error) })?;
-        Ok(Self { client, address, credential })
+        let credential = Arc::new(ArcSwapOption::from_pointee(credential));
+        Ok(Self { client, address, credential, renewal: None })
+    }
+
+    /// With a way to look up the credential anew once it is refused.
+    #[must_use]
+    pub fn renewed_by(self, look: impl Fn() -> Option<Credential> + Send + Sync + 'static) -> Self {
+        Self { renewal: Some(Arc::new(look)), ..self }
+    }
+
+    /// Looks up the credential anew; whether there is another one now.
+    pub(super) fn renew(&self) -> bool {
+        let Some(fresh) = self.renewal.as_ref().and_then(|look| look()) else { return false };
+        let old = self.credential.swap(Some(Arc::new(fresh.clone())));
+        old.as_deref() != Some(&fresh)
     }
 
     /// Where it dials.
@@ -63,7 +88,7 @@ impl Http {
     pub fn request(&self, method: Method, url: Url) -> RequestBuilder {
         let ours = url.origin() == self.address.url().origin();
         let request = self.client.request(method, url).header("A2A-Version", "1.0");
-        match &self.credential {
+        match &*self.credential.load() {
             Some(credential) if ours => request.header(header::AUTHORIZATION, credential.bearer()),
             _ => request,
         }

@@ -151,6 +151,23 @@ async fn a_stream_that_breaks_is_resumed_after_the_last_event() {
 }
 
 #[tokio::test]
+async fn a_node_that_restarted_is_shown_its_new_token() {
+    let refused = r#"{"error":{"code":401,"message":"the credential is not valid"}}"#;
+    let answers = vec![
+        stream(&[(1, TASK)], true),
+        json("401 Unauthorized", refused),
+        stream(&[(1, TASK), (2, DONE)], false),
+    ];
+    let mut server = Server::of(answers).await;
+    let http = Http::new(server.address.clone(), Some(Credential::new("a2ad_old").unwrap())).unwrap();
+    let peer = Peer::of_node(http.renewed_by(|| Credential::new("a2ad_new").ok()), None);
+    let mut follow = Follow::turn(&peer, hello(), PATIENCE);
+    assert_eq!(steps(&mut follow).await.unwrap(), ["1:WORKING", "-", "-", "1:WORKING", "2:COMPLETED"]);
+    let tokens: Vec<bool> = (0..3).map(|_| server.request().contains("Bearer a2ad_new")).collect();
+    assert_eq!(tokens, [false, false, true]);
+}
+
+#[tokio::test]
 async fn a_stream_that_ends_before_the_task_is_resumed_too() {
     let answers = vec![stream(&[(1, TASK)], false), stream(&[(1, TASK), (2, DONE)], false)];
     let server = Server::of(answers).await;

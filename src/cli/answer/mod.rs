@@ -58,6 +58,13 @@ impl Answer {
         pieces
     }
 
+    /// Takes what a task has said before as printed.
+    pub(super) fn known(&mut self, task: &Task) {
+        self.task(task, &mut Vec::new());
+        self.line_open = false;
+        self.text = false;
+    }
+
     /// Where the task stands; `None` before the first event, and for an answer without a task.
     pub(super) const fn state(&self) -> Option<TaskState> {
         self.state
@@ -66,11 +73,6 @@ impl Answer {
     /// The newest status message.
     pub(super) const fn message(&self) -> Option<&Message> {
         self.message.as_ref()
-    }
-
-    /// Whether text was printed and its line is not ended.
-    pub(super) const fn line_is_open(&self) -> bool {
-        self.line_open
     }
 
     /// Whether any text was printed.

@@ -67,6 +67,17 @@ fn a_resumed_stream_prints_only_what_is_new() {
 }
 
 #[test]
+fn what_a_task_said_before_is_not_said_again() {
+    let before = task(TaskState::InputRequired, &[("a", &["asked"])]);
+    let Update::Task(before) = before else { unreachable!() };
+    let mut answer = Answer::default();
+    answer.known(&before);
+    let after = [task(TaskState::Working, &[("a", &["asked"])]), artifact("b", "answered", false)];
+    let pieces: Vec<Piece> = after.iter().flat_map(|update| answer.take(update)).collect();
+    assert_eq!(pieces, [Piece::Text("answered".into())]);
+}
+
+#[test]
 fn an_artifact_that_is_replaced_is_printed_anew() {
     let updates = [artifact("a", "draft", false), artifact("a", "final", false)];
     assert_eq!(printed(&updates), "draftfinal");

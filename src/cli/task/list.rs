@@ -4,7 +4,6 @@ use super::super::{
     Context, clock,
     exit::Code,
     target::{self, Target},
-    terminal::Style,
 };
 use crate::model::{ListTasks, Task, TaskState, Timestamp};
 use crate::peer::Peer;
@@ -164,9 +163,7 @@ fn show(ctx: &Context, rows: &[Row], now: Timestamp) -> anyhow::Result<()> {
     }
     ctx.screen.table(&["TASK", "STATE", "AGENT", "SINCE", "CONTEXT"], &cells)?;
     if rows.iter().any(|(_, task)| task.status.state == TaskState::InputRequired) {
-        ctx.screen.note(
-            &ctx.screen.paint_err(Style::Dim, "answer a task that waits with `a2ad send -t TASK TEXT`"),
-        );
+        ctx.screen.hint("answer a task that waits with `a2ad send -t TASK TEXT`");
     }
     Ok(())
 }

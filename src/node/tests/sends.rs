@@ -163,6 +163,21 @@ async fn bench_until_history(bench: &Bench, id: &TaskId, messages: usize) {
 }
 
 #[tokio::test]
+async fn a_message_that_a_run_left_unread_when_it_asked_and_went_starts_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path()).await;
+    let first = bench.send_now("a", Message::user("one")).await;
+    let hand = bench.hand().await;
+    bench.send_now("a", to(&first.id, "two")).await;
+    hand.say(Progress::NeedAuth(Message::agent("log in"))).await;
+    drop(hand);
+    let next = bench.hand().await;
+    assert_eq!((next.prompt().as_str(), next.job.prompt.state), ("two", TaskState::AuthRequired));
+    next.complete().await;
+    bench.reaches(&first.id, TaskState::Completed).await;
+}
+
+#[tokio::test]
 async fn a_running_turn_that_takes_no_message_refuses_it() {
     let dir = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(dir.path()).await;

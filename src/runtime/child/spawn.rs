@@ -23,6 +23,7 @@ use super::temp::Temp;
 use super::{Custody, Error, Order, Stdin, custodian, host};
 
 /// What the host's part of a birth needs to know.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems have no covers"))]
 pub(super) struct Conditions {
     pub(super) umask: Option<u32>,
     pub(super) nice: i32,

@@ -89,13 +89,23 @@ pub(super) fn private_dir(path: &Path) -> Result<(), Error> {
     if let Some(above) = path.parent() {
         std::fs::create_dir_all(above).map_err(failed)?;
     }
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(path) {
+    match private_builder().create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         made => made.map_err(failed),
     }
+}
+
+#[cfg(unix)]
+fn private_builder() -> std::fs::DirBuilder {
+    let mut builder = std::fs::DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// A directory of a profile is its user's alone by inheritance.
+#[cfg(not(unix))]
+fn private_builder() -> std::fs::DirBuilder {
+    std::fs::DirBuilder::new()
 }
 
 /// Writes a new file for the node's user only.
