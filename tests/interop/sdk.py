@@ -222,9 +222,9 @@ async def a_context_keeps_the_session_of_the_program():
 @sdk_test
 async def failures_say_why():
     async with dial(streaming=False) as client:
-        for text, ended, why in [("fail", "FAILED", "it went wrong"), ("reject", "REJECTED", "not this"),
+        for said, ended, why in [("fail", "FAILED", "it went wrong"), ("reject", "REJECTED", "not this"),
                                  ("crash", "FAILED", "a fault on purpose")]:
-            task = await send(client, text)
+            task = await send(client, said)
             equal(state(task), ended)
             check(why in get_message_text(task.status.message), task.status)
 
