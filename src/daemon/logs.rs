@@ -35,7 +35,7 @@ pub(super) fn start(log: &Log) -> Result<Handle, Error> {
     };
     let base = fmt::layer().with_writer(Mutex::new(writer)).with_target(true);
     let layer: Box<dyn Layer<tracing_subscriber::layer::Layered<_, _>> + Send + Sync> = if json {
-        base.json().flatten_event(true).boxed()
+        base.json().flatten_event(true).with_current_span(false).boxed()
     } else {
         base.with_ansi(terminal && log.file.is_none()).boxed()
     };

@@ -23,7 +23,7 @@ use crate::{
     model::{Fault, Timestamp, secret},
     node::{Node, Parts, agents::Registry, exposed},
     runtime::{
-        child::{self, Custody, CustodyConfig, Level},
+        child::{self, Custody, CustodyConfig, Left, Level},
         kinds::Looks,
     },
     store::{self, Store},
@@ -152,7 +152,8 @@ impl Running {
         let (urls, sockets, live) = (bound.urls(), bound.sockets(), bound.live());
         let custody = custody(&config, &around, &urls, &sockets, &tracker)?;
         for left in custody.reap_left().await {
-            tracing::warn!(?left, "a program of the last run was still there and has been ended");
+            let Left { agent, task, ended, survivors } = left;
+            tracing::warn!(agent, task, ended, survivors, "a program of the last run was still there: ended");
         }
         let mut files = Files::new();
         let local = secret::make().map_err(Error::Agent)?;

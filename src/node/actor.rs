@@ -358,12 +358,35 @@ impl Actor {
             // The task stays as it is; its answer starts a new run (J-18, J-20).
             self.take_in(steps).await;
             self.end_run();
+            self.go_on().await;
             return;
         }
         if turn.gone {
             steps.push(Progress::Done(Turn::vanished()));
         }
         self.take_in(steps).await;
+    }
+
+    /// What a suspended run left unread starts the next turn.
+    async fn go_on(&mut self) {
+        if self.unread.is_empty() || !self.book.row.state.is_interrupted() {
+            return;
+        }
+        self.before = self.book.row.state;
+        let report = Command::Report { progress: Progress::Working(None), tokens: false };
+        match self.place() {
+            Ok(true) if self.step(vec![report]).await.is_ok() => self.run(),
+            Ok(false) => {
+                let requeue = Command::Requeue { why: "waits for its turn".into() };
+                if self.step(vec![requeue]).await.is_ok() {
+                    self.node.dispatch.confirm(&self.book.row.id);
+                } else {
+                    self.node.dispatch.withdraw(&self.book.row.id);
+                }
+            }
+            // The message is in the history; the next answer finds it there.
+            Ok(true) | Err(_) => self.permit = None,
+        }
     }
 
     /// A time has come: text that waited is written, or the turn has taken too long.
@@ -404,6 +427,8 @@ impl Actor {
         let mut commands: Vec<Command> =
             commands.into_iter().map(|progress| Command::Report { progress, tokens }).collect();
         let next = match outcome {
+            // A bare message is the end, whatever its runtime still says.
+            _ if reply => Next::Ends,
             Some(outcome) => self.conclude(outcome, &mut commands),
             None => Next::Goes,
         };

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::fault_of;
 use crate::{
     lifecycle::{self, Author, Command, Event, Fact, apply},
-    model::{Fault, Seq, Task, TaskId},
+    model::{Fault, Seq, Task, TaskId, TaskState},
     store::{Append, Batch, Entry, Error, Head, Row, Snapshot, Store, TaskRow},
 };
 
@@ -135,7 +135,10 @@ impl Book {
             return Ok(events);
         }
         match self.commit(&events, rows, patience).await {
-            Ok(()) => Ok(events),
+            Ok(()) => {
+                self.log_end(before.state);
+                Ok(events)
+            }
             Err(error) => {
                 // Applied but not stored: the truth is what the store has. Rare, so it costs a read, not a copy a step.
                 self.row = before;
@@ -144,6 +147,18 @@ impl Book {
                 Err(fault_of(error))
             }
         }
+    }
+
+    /// One line a turn, where it ends: who, what, with which outcome; never a text of it.
+    fn log_end(&self, before: TaskState) {
+        let row = &self.row;
+        if row.state == before || !(row.state.is_terminal() || row.state.is_interrupted()) {
+            return;
+        }
+        tracing::info!(
+            task = %row.id, context = %row.context, principal = %row.requester, agent = %row.agent,
+            state = row.state.as_str(), "a turn ended"
+        );
     }
 
     /// Decides and applies; a refusal of the first command leaves everything as it was.

@@ -14,6 +14,7 @@ mod dispatch;
 mod principals;
 mod prompt;
 mod recover;
+mod replay;
 mod send;
 mod status;
 mod stream;

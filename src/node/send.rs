@@ -11,7 +11,7 @@ use super::{
     agents::Served,
     book::{Book, entries},
     dispatch::{Admission, Permit},
-    fault_of,
+    fault_of, replay,
 };
 use crate::{
     lifecycle::{self, Command, Event, Fact, apply},
@@ -60,6 +60,7 @@ impl Inner {
         } else {
             self.settled(&accepted.id, accepted.after, most).await?
         };
+        let reply = if accepted.replayed { replay::marked(reply)? } else { reply };
         Ok(Answer { reply, replayed: accepted.replayed })
     }
 

@@ -58,10 +58,10 @@ def known():
     return ClientCallContext(state={"sessionId": SESSION})
 
 
-def sending(text=None, parts=None, configuration=None, **more):
-    parts = parts or [pb.Part(text=text)]
-    said = pb.Message(message_id=str(uuid.uuid4()), role=pb.ROLE_USER, parts=parts, **more)
-    return pb.SendMessageRequest(message=said, configuration=configuration)
+def sending(said=None, parts=None, configuration=None, **more):
+    parts = parts or [pb.Part(text=said)]
+    whole = pb.Message(message_id=str(uuid.uuid4()), role=pb.ROLE_USER, parts=parts, **more)
+    return pb.SendMessageRequest(message=whole, configuration=configuration)
 
 
 async def events(client, request):
@@ -83,8 +83,12 @@ def state(holder):
     return pb.TaskState.Name(holder.status.state).removeprefix("TASK_STATE_")
 
 
+def text(artifact):
+    return get_artifact_text(artifact, delimiter="")
+
+
 def answer(task):
-    return "".join(get_artifact_text(artifact) for artifact in task.artifacts)
+    return "".join(text(artifact) for artifact in task.artifacts)
 
 
 @asynccontextmanager
@@ -157,7 +161,7 @@ async def a_stream_is_the_task_then_its_changes_then_the_end():
         chunks = [event.artifact_update for event in told if event.HasField("artifact_update")]
         equal([chunk.append for chunk in chunks], [False, True, True, True, True])
         equal([chunk.last_chunk for chunk in chunks], [False, False, False, False, True])
-        equal("".join(get_artifact_text(chunk.artifact) for chunk in chunks), "1 2 3 4 5 ")
+        equal("".join(text(chunk.artifact) for chunk in chunks), "1 2 3 4 5 ")
         equal(state(told[-1].status_update), "COMPLETED")
         task = await get(client, told[0].task.id)
         equal(answer(task), "1 2 3 4 5 ")
@@ -218,9 +222,9 @@ async def a_context_keeps_the_session_of_the_program():
 @sdk_test
 async def failures_say_why():
     async with dial(streaming=False) as client:
-        for text, ended, why in [("fail", "FAILED", "it went wrong"), ("reject", "REJECTED", "not this"),
+        for said, ended, why in [("fail", "FAILED", "it went wrong"), ("reject", "REJECTED", "not this"),
                                  ("crash", "FAILED", "a fault on purpose")]:
-            task = await send(client, text)
+            task = await send(client, said)
             equal(state(task), ended)
             check(why in get_message_text(task.status.message), task.status)
 

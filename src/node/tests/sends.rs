@@ -56,7 +56,9 @@ async fn ur_55_an_equal_send_with_a_unique_id_joins_the_task() {
     bench.reaches(&first.id, TaskState::Completed).await;
     let ended = bench.node.call(call("ann", "a", now(numbered(UUID, "run the tests")))).await.unwrap();
     assert!(ended.replayed, "it ended less than ten minutes ago");
-    assert_eq!(task(ended).id, first.id);
+    let ended = task(ended);
+    assert_eq!(ended.id, first.id);
+    assert_eq!(ended.metadata.unwrap().get("a2ad/replayed").map(|mark| mark.get()), Some("true"));
 }
 
 #[tokio::test]
@@ -158,6 +160,21 @@ async fn bench_until_history(bench: &Bench, id: &TaskId, messages: usize) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     panic!("the message did not arrive");
+}
+
+#[tokio::test]
+async fn a_message_that_a_run_left_unread_when_it_asked_and_went_starts_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path()).await;
+    let first = bench.send_now("a", Message::user("one")).await;
+    let hand = bench.hand().await;
+    bench.send_now("a", to(&first.id, "two")).await;
+    hand.say(Progress::NeedAuth(Message::agent("log in"))).await;
+    drop(hand);
+    let next = bench.hand().await;
+    assert_eq!((next.prompt().as_str(), next.job.prompt.state), ("two", TaskState::AuthRequired));
+    next.complete().await;
+    bench.reaches(&first.id, TaskState::Completed).await;
 }
 
 #[tokio::test]

@@ -62,6 +62,10 @@ pub(super) fn args(agent: &Agent, session: &Session, resume: bool) -> Vec<OsStri
     if agent.project_settings != ProjectSettings::All {
         args.extend(["--setting-sources", "user", "--strict-mcp-config"]);
     }
+    // Its instructions come with its settings, or from a directory that was named; only the latter leaves the rest out.
+    if agent.project_settings == ProjectSettings::Memory {
+        args.extend(["--add-dir", "."]);
+    }
     args.extend([if resume { "--resume" } else { "--session-id" }, &session.id]);
     args.into_iter().map(OsString::from).collect()
 }
@@ -70,6 +74,9 @@ pub(super) fn args(agent: &Agent, session: &Session, resume: bool) -> Vec<OsStri
 pub(super) fn env(agent: &Agent) -> Vec<(String, String)> {
     let mut env: Vec<(String, String)> =
         QUIET.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    if agent.project_settings == ProjectSettings::Memory {
+        env.push(("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD".to_owned(), "1".to_owned()));
+    }
     // As root the CLI takes "nothing is asked" only where it is told that it cannot do harm. The operator said so.
     if mode(agent) == UNASKED && is_root() {
         env.push(("IS_SANDBOX".to_owned(), "1".to_owned()));
@@ -138,9 +145,19 @@ mod tests {
 
     #[test]
     fn a_repository_brings_no_hooks_or_servers_unless_the_operator_wants_it() {
-        assert!(text(&agent(), false).contains("--setting-sources user --strict-mcp-config"));
-        let all = Agent { project_settings: ProjectSettings::All, ..agent() };
-        assert!(!text(&all, false).contains("--setting-sources"));
+        let with = |project_settings| Agent { project_settings, ..agent() };
+        let reads = |agent: &Agent| env(agent).iter().any(|(name, _)| name.contains("CLAUDE_MD"));
+        let memory = with(ProjectSettings::Memory);
+        assert!(
+            text(&memory, false)
+                .contains("--setting-sources user --strict-mcp-config --add-dir . --session-id")
+        );
+        assert!(reads(&memory));
+        let off = with(ProjectSettings::Off);
+        assert!(text(&off, false).contains("--setting-sources user --strict-mcp-config --session-id"));
+        assert!(!reads(&off));
+        let all = with(ProjectSettings::All);
+        assert!(!text(&all, false).contains("--setting-sources") && !reads(&all));
     }
 
     #[test]

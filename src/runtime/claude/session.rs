@@ -86,11 +86,11 @@ mod tests {
     #[test]
     fn ur_39_a_conversation_is_resumed_only_where_it_was_begun() {
         let id = "11111111-2222-4333-8444-555555555555";
-        let session = Session::new(id.into(), Path::new("/work/a"));
-        assert_eq!(Session::read(&session.text(), Path::new("/work/a")), Some(session.clone()));
-        assert_eq!(Session::read(&session.text(), Path::new("/work/b")), None);
-        assert_eq!(Session::read(id, Path::new("/work/a")), None);
+        let session = Session::new(id.into(), Path::new("/srv/a"));
+        assert_eq!(Session::read(&session.text(), Path::new("/srv/a")), Some(session.clone()));
+        assert_eq!(Session::read(&session.text(), Path::new("/srv/b")), None);
+        assert_eq!(Session::read(id, Path::new("/srv/a")), None);
         let flag = Session { id: "--dangerously-skip-permissions".into(), ..session };
-        assert_eq!(Session::read(&flag.text(), Path::new("/work/a")), None);
+        assert_eq!(Session::read(&flag.text(), Path::new("/srv/a")), None);
     }
 }

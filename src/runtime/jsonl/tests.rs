@@ -246,7 +246,7 @@ async fn j_23_silence_is_canceled_with_the_reason_timeout_and_then_failed() {
 #[tokio::test]
 async fn j_20_a_suspended_program_is_ended_by_idle_timeout_and_the_task_stays() {
     let shell = shell("hear; status INPUT_REQUIRED; hear; status FAILED");
-    let steps = all(&mut start(&shell, |agent| agent.idle_timeout = Some(Duration::from_millis(300)))).await;
+    let steps = all(&mut start(&shell, |agent| agent.idle_timeout = Some(Duration::from_millis(1500)))).await;
     assert!(steps.len() == 1 && is_ask(&steps[0]), "{steps:?}");
 }
 
@@ -402,7 +402,7 @@ async fn j_08_with_keep_alive_a_line_without_a_known_task_is_skipped() {
 #[tokio::test]
 async fn j_27_a_process_without_a_turn_is_ended() {
     let many = Many::new(r#"next; tell $task COMPLETED; cat; echo end >"$here/end""#, |agent| {
-        agent.idle_timeout = Some(Duration::from_millis(200));
+        agent.idle_timeout = Some(Duration::from_millis(1500));
     });
     assert!(is_completed(all(&mut many.start("a")).await.last()));
     many.tracker.close();
