@@ -38,6 +38,6 @@ pub(super) fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> 
     for warning in &warnings {
         ctx.screen.error(&format!("warning: {warning}"));
     }
-    ctx.screen.note(&format!("{} is a configuration", config.paths.config.display()));
+    ctx.screen.note(&format!("{}: no fault", config.paths.file()));
     Ok(Code::Ok)
 }

@@ -90,7 +90,7 @@ fn alone(ctx: &Context) -> Vec<Finding> {
             return findings;
         }
     };
-    findings.push(find(Level::Ok, "configuration", config.paths.config.display().to_string()));
+    findings.push(find(Level::Ok, "configuration", config.paths.file()));
     for warning in &config.warnings {
         findings.push(find(Level::Warn, "configuration", warning.to_string()));
     }

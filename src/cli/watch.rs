@@ -194,7 +194,8 @@ impl Watch {
             }
             TaskState::AuthRequired => {
                 let text = told(&format!("a2ad: task {task} waits for a login"), &said);
-                self.screen.error(&format!("{text}; then go on with `a2ad task watch {task}`"));
+                self.screen.error(&text);
+                self.screen.error(&format!("a2ad: after it, go on with `a2ad send -t {task} TEXT`"));
             }
             TaskState::Completed | TaskState::Working | TaskState::Submitted => self.remember(),
         }

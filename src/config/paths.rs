@@ -37,6 +37,17 @@ pub struct Paths {
 const TAKEN: &[&str] = &["a2ad", "homes", "runs", "tmp", "temp", "inbox"];
 
 impl Paths {
+    /// The configuration's file, for people: that there is none is no fault, but they should know.
+    #[must_use]
+    pub fn file(&self) -> String {
+        let path = self.config.display();
+        if self.config.exists() {
+            path.to_string()
+        } else {
+            format!("{path} is not there, so all is as built in; `a2ad init` writes one")
+        }
+    }
+
     /// The places that flags and surroundings give.
     ///
     /// Below a systemd unit whose directories are a2ad's own (`$STATE_DIRECTORY`,

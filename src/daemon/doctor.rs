@@ -20,7 +20,7 @@ impl Daemon {
     pub(super) async fn doctor(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let config = self.config.load_full();
-        let file = config.paths.config.display().to_string();
+        let file = config.paths.file();
         match crate::config::Config::load(&self.flags, &self.around, crate::config::Look::Machine) {
             Ok(fresh) => {
                 findings.push(finding(Level::Ok, "configuration", file));

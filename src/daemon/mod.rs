@@ -153,7 +153,15 @@ impl Running {
         let custody = custody(&config, &around, &urls, &sockets, &tracker)?;
         for left in custody.reap_left().await {
             let Left { agent, task, ended, survivors } = left;
-            tracing::warn!(agent, task, ended, survivors, "a program of the last run was still there: ended");
+            if ended + survivors > 0 {
+                tracing::warn!(
+                    agent,
+                    task,
+                    ended,
+                    survivors,
+                    "a program of the last run was still there: ended"
+                );
+            }
         }
         let mut files = Files::new();
         let local = secret::make().map_err(Error::Agent)?;

@@ -75,7 +75,8 @@ async fn answer(state: &Arc<State>, peer: Peer, id: String, request: Request<Inc
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::MISDIRECTED_REQUEST
             ) {
                 // Who was not let in is said with the address (O-43): it is all there is to find them by.
-                tracing::info!(status = refusal.status().as_u16(), client = ?inbound.source.client, "not let in");
+                let client = inbound.source.client.map(|address| address.to_string());
+                tracing::info!(status = refusal.status().as_u16(), client, "not let in");
             }
             inbound.discard().await;
             // An address of the node's that names no agent is a path that leads nowhere (P-11).

@@ -57,7 +57,7 @@ pub enum Fault {
     #[error("there is no method {0}")]
     MethodNotFound(String),
     /// No credential, or a bad one.
-    #[error("{}", if *.sent { "the credential is not valid: make one with `a2ad token new NAME`" } else { "a credential is needed: send `Authorization: Bearer TOKEN`" })]
+    #[error("{}", if *.sent { "the credential is not valid: send `Authorization: Bearer TOKEN` with a token of `a2ad token new NAME`" } else { "a credential is needed: send `Authorization: Bearer TOKEN`" })]
     Unauthenticated {
         /// Whether one was sent.
         sent: bool,

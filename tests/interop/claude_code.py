@@ -1,10 +1,11 @@
 """Claude Code from npm as an agent, its model played by the mock: what callers see of it, and what is left of it."""
 import os
+import subprocess
 import time
 from functools import cache
 
-from harness import (MARK, PATIENCE, SCRATCH, Missing, Model, Node, Stream, answer_of, check, equal, in_background,
-                     marked, message, nothing_left, state_of, test, text_of, until)
+from harness import (MARK, PATIENCE, SCRATCH, Missing, Model, Node, Stream, answer_of, check, equal, free_port,
+                     in_background, marked, message, nothing_left, state_of, test, text_of, until)
 
 GRACE = 2
 
@@ -38,15 +39,16 @@ def model():
     return Model()
 
 
-def new_node(**env):
+def new_node(port=0, **env):
     program = os.environ.get("INTEROP_CLAUDE")
     if not program:
         raise Missing("Claude Code could not be installed from npm")
     settings = SCRATCH / "claude-config"
     settings.mkdir(exist_ok=True)
+    config = CONFIG.replace("PROGRAM", program)
     env = {"ANTHROPIC_BASE_URL": model().url, "ANTHROPIC_API_KEY": "sk-ant-mock-key-of-the-tests",
            "CLAUDE_CONFIG_DIR": str(settings), **env}
-    return Node(CONFIG.replace("PROGRAM", program), **{name: value for name, value in env.items() if value})
+    return Node(config, port=port, **{name: value for name, value in env.items() if value})
 
 
 @cache
@@ -236,6 +238,61 @@ def the_node_is_killed_in_the_middle_of_a_stream_and_tells_the_truth_after():
 def the_node_is_killed_while_a_tool_runs_and_nothing_of_it_is_left():
     own, task, piece = killed_in_the_middle("SHELL: setsid sleep 303 & sleep 302", "free", "sleep 302")
     truthful(own, "free", task, piece)
+
+
+@test
+def a_caller_on_the_command_line_lives_through_the_death_of_the_node():
+    own = new_node(free_port())
+    caller = subprocess.Popen(own.command("send", "SLOW for a caller"), env=own.env, cwd=own.work, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    head = caller.stdout.read(6)
+    own.kill()
+    own.start()
+    rest, told = caller.communicate(timeout=PATIENCE)
+    equal((head, caller.returncode), ("slow00", 1))
+    check("restart" in told, "it was not told why:", told)
+
+
+@test
+def a_stop_of_the_node_ends_the_turn_and_says_so():
+    own = new_node(A2AD_NODE__DRAIN_TIMEOUT="1s")
+    before = send("remember the word okapi", agent="free", on=own)
+    events = stream("SHELL: setsid sleep 305 & sleep 304", agent="free", on=own, contextId=before["contextId"])
+    task, piece = first_chunk(events)
+    until("the command runs", lambda: any("sleep 304" in line for line in marked(own.mark).values()))
+    equal(own.stop(), 0)
+    nothing_left(own.mark)
+    own.start()
+    now = get(task, agent="free", on=own)
+    equal((state_of(now), now["metadata"]["a2ad/failure"]["class"]), ("FAILED", "interrupted"))
+    check("shutdown" in text_of(now["status"]["message"]), now["status"])
+    check(answer_of(now).startswith(piece), answer_of(now))
+    after = send("and what was it", agent="free", on=own, contextId=task["contextId"])
+    equal(state_of(after), "COMPLETED")
+    check("okapi" in str(model().bodies()[-1]["body"]["messages"]), "the conversation was not resumed")
+
+
+def shell(command, own):
+    """What a command of the model's shell says, as the model is told."""
+    equal(state_of(send(f"SHELL: {command}; echo the-end", agent="free", on=own)), "COMPLETED")
+    results = [block for said in model().bodies()[-1]["body"]["messages"] if isinstance(said["content"], list)
+               for block in said["content"] if block["type"] == "tool_result"]
+    told = str(results[-1]["content"])
+    check("the-end" in told, told)
+    return told
+
+
+@test
+def the_shell_of_the_model_sees_nothing_of_the_node():
+    own = new_node(SECRET_OF_THE_SHELL_THAT_STARTED_THE_NODE="hush", CLAUDE_CODE_ENTRYPOINT="cli")
+    told = shell("env", own)
+    check(own.mark in told, "the configured variable is not there:", told)
+    check("hush" not in told and "ENTRYPOINT=cli" not in told, told)
+    secret = (own.state / "token").read_text().strip()
+    told = shell(f"cat {own.state}/token; ls -la {own.state}; head -c 100 {own.state}/node.db", own)
+    check(secret not in told and "SQLite" not in told and "node.lock" not in told, told)
+    told = shell(f"cat /proc/{own.process.pid}/environ; ls -l /proc/{own.process.pid}/fd", own)
+    check("hush" not in told and "node.db" not in told, told)
 
 
 @test

@@ -102,6 +102,13 @@ def until(what, holds, patience=PATIENCE):
         time.sleep(0.02)
 
 
+def free_port():
+    """A port that nobody has now: for a node that must come back at the same address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def loopback_up():
     """In a network namespace of its own even loopback is down at first."""
     with socket.socket() as probe:
@@ -166,7 +173,7 @@ class Node:
 
     running = []
 
-    def __init__(self, config, **env):
+    def __init__(self, config, port=0, **env):
         self.dir = Path(tempfile.mkdtemp(dir=SCRATCH, prefix="node."))
         self.work = self.dir / "work"
         self.state = self.dir / "state"
@@ -174,7 +181,7 @@ class Node:
         (SCRATCH / "home").mkdir(exist_ok=True)
         self.mark = uuid.uuid4().hex
         self.config = self.dir / "a2ad.toml"
-        self.config.write_text('[node]\nlisten = ["127.0.0.1:0"]\n' + config.replace("MARK", self.mark))
+        self.config.write_text(f'[node]\nlisten = ["127.0.0.1:{port}"]\n' + config.replace("MARK", self.mark))
         self.env = environment(**env)
         self.log = self.dir / "log"
         self.process = None
@@ -222,15 +229,15 @@ class Node:
         self.process.wait(PATIENCE)
         Node.running.remove(self)
 
-    def close(self):
-        if self not in Node.running:
-            return
+    def stop(self):
+        """As a service is stopped; the exit status."""
         self.process.terminate()
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
         Node.running.remove(self)
+        return self.process.wait(PATIENCE)
+
+    def close(self):
+        if self in Node.running:
+            self.kill()
 
     def last_words(self):
         lines = self.log.read_text(errors="replace").splitlines()[-15:]
