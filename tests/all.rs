@@ -9,5 +9,6 @@ mod suite {
     mod card;
     mod cli;
     mod doors;
+    mod official;
     mod stream;
 }

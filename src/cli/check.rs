@@ -1,8 +1,12 @@
 //! `a2ad check`: whether the configuration is one.
 
-use super::{Context, exit::Code};
+use super::{
+    Context,
+    exit::{Code, Failure},
+};
 use crate::config::{Config, Look};
-use crate::doors::config::Listen;
+use crate::daemon::offline;
+use crate::model::ops::Level;
 
 /// Check the configuration: every fault with file, line and a hint
 #[derive(Debug, clap::Args)]
@@ -17,7 +21,15 @@ pub(super) fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> 
     let config = Config::load(&ctx.flags, &ctx.around, look)?;
     let mut warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
     if arguments.live {
-        warnings.extend(config.doors.listen.iter().filter_map(taken));
+        // A node that runs has its port, so that is no fault.
+        let taken = offline::ports(&config).into_iter().filter(|finding| finding.level != Level::Ok);
+        warnings.extend(taken.map(|finding| finding.text));
+        let missing = offline::programs(&config).into_iter().filter(|finding| finding.level == Level::Fail);
+        let missing: Vec<String> =
+            missing.map(|finding| format!("{}: {}", finding.what, finding.text)).collect();
+        if !missing.is_empty() {
+            return Err(Failure::of(Code::Config, missing.join("\n")));
+        }
     }
     if ctx.screen.json {
         ctx.screen.json(&serde_json::json!({"config": config.paths.config, "warnings": warnings}))?;
@@ -28,14 +40,4 @@ pub(super) fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> 
     }
     ctx.screen.note(&format!("{}: no fault", config.paths.file()));
     Ok(Code::Ok)
-}
-
-/// Whether a port can't be had. A node that runs has it, so it is no fault.
-pub(super) fn taken(listen: &Listen) -> Option<String> {
-    match listen {
-        Listen::Tcp { addr, optional: false } => std::net::TcpListener::bind(addr)
-            .err()
-            .map(|error| format!("{addr} can't be listened on now: {error}; is a node running there?")),
-        Listen::Tcp { optional: true, .. } | Listen::Unix { .. } => None,
-    }
 }

@@ -9,6 +9,7 @@ use super::{
     terminal::{Style, one_line},
 };
 use crate::config::{Config, Look};
+use crate::daemon::offline;
 use crate::model::ops::{Finding, Level};
 
 /// Check everything a person would get wrong: ok, warn or FAIL, with what to do
@@ -93,14 +94,8 @@ fn alone(ctx: &Context) -> Vec<Finding> {
     for warning in &config.warnings {
         findings.push(find(Level::Warn, "configuration", warning.to_string()));
     }
-    findings.extend(config.doors.listen.iter().map(|listen| match super::check::taken(listen) {
-        Some(text) => find(Level::Fail, "port", text),
-        None => find(Level::Ok, "port", format!("{listen} is free")),
-    }));
-    findings.extend(config.agents.iter().map(|agent| {
-        let text = format!("{} in {}", agent.runtime, agent.workspace.display());
-        find(Level::Ok, &format!("agent {}", agent.name), text)
-    }));
+    findings.extend(offline::ports(&config));
+    findings.extend(offline::programs(&config));
     findings.extend(config.notice.iter().map(|notice| find(Level::Warn, "agents", notice.clone())));
     findings
 }

@@ -124,7 +124,7 @@ mod tests {
                 ("CREDENTIALS_DIRECTORY".into(), "/run/credentials/a2ad".into()),
                 ("EMPTY".into(), String::new()),
             ],
-            cwd: "/work".into(),
+            cwd: "/srv/site".into(),
             home: Some("/home/ann".into()),
             ..Surroundings::default()
         }

@@ -1,14 +1,16 @@
-//! Tokens while no node runs: the store is opened, changed and closed again.
+//! What the command line does while no node runs: tokens, and a look at the agents' programs.
 //!
-//! The store's own lock sees to it that no node runs on it meanwhile.
+//! For tokens the store is opened, changed and closed again; its own lock sees to it that no node runs on it meanwhile.
 
 use crate::{
     config::Config,
+    doors::config::Listen,
     model::{
         Fault, Timestamp,
-        ops::{MadeToken, NewToken, Revoked, TokenInfo},
+        ops::{Finding, Level, MadeToken, NewToken, Revoked, TokenInfo},
     },
     node::{FileToken, list_tokens, make_token},
+    runtime::child,
     store::{self, Store},
 };
 
@@ -86,4 +88,38 @@ pub async fn token_revoke(config: &Config, name: &str, now: Timestamp) -> Result
         }
         secrets => Ok(Revoked { secrets: secrets as u64, canceled: 0 }),
     }
+}
+
+/// Which program each agent would run, from where this process stands.
+#[must_use]
+pub fn programs(config: &Config) -> Vec<Finding> {
+    let agents = config.agents.iter().map(|agent| {
+        let what = format!("agent {}", agent.name);
+        let workspace = &agent.workspace;
+        match agent.command.first().map(|program| child::find(program, config.path.as_deref(), workspace)) {
+            None => Finding { level: Level::Ok, what, text: agent.runtime.to_string() },
+            Some(Ok(path)) => Finding { level: Level::Ok, what, text: path.display().to_string() },
+            Some(Err(error)) => Finding { level: Level::Fail, what, text: error.to_string() },
+        }
+    });
+    agents.collect()
+}
+
+/// Whether the ports can be had now.
+#[must_use]
+pub fn ports(config: &Config) -> Vec<Finding> {
+    let listen = config.doors.listen.iter().filter_map(|listen| match listen {
+        Listen::Tcp { addr, optional: false } => Some(addr),
+        Listen::Tcp { optional: true, .. } | Listen::Unix { .. } => None,
+    });
+    let look = |addr: &std::net::SocketAddr| {
+        let (level, text) = match std::net::TcpListener::bind(addr) {
+            Ok(_) => (Level::Ok, format!("{addr} is free")),
+            Err(error) => {
+                (Level::Fail, format!("{addr} can't be listened on now: {error}; is a node running there?"))
+            }
+        };
+        Finding { level, what: "port".to_owned(), text }
+    };
+    listen.map(look).collect()
 }

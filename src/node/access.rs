@@ -14,9 +14,11 @@ pub(super) enum Act {
     Say,
     /// End it.
     Cancel,
+    /// Forget it, once it has ended (O-71).
+    Delete,
 }
 
-/// Whether a caller may. A task belongs to a principal and an agent (P-14); admins see and end all, but speak in
+/// Whether a caller may. A task belongs to a principal and an agent (P-14); admins see, end and delete all, but speak in
 /// nobody's name. Who may not see is told that there is no such task.
 pub(super) fn may(caller: &Caller, agent: &AgentName, task: &TaskRow, act: Act) -> bool {
     if !task.born || task.agent != *agent || !caller.may_call.holds(agent) {
@@ -24,7 +26,7 @@ pub(super) fn may(caller: &Caller, agent: &AgentName, task: &TaskRow, act: Act) 
     }
     let owns = task.scope == caller.principal;
     match act {
-        Act::See | Act::Cancel => owns || caller.is_admin(),
+        Act::See | Act::Cancel | Act::Delete => owns || caller.is_admin(),
         Act::Say => owns,
     }
 }

@@ -5,7 +5,13 @@ use std::sync::Arc;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
-use super::{Call, Inner, Reply, TaskPage, access::Act, actor::Envelope, fault_of, stream::history};
+use super::{
+    Call, Inner, Reply, TaskPage,
+    access::{Act, may},
+    actor::Envelope,
+    fault_of,
+    stream::history,
+};
 use crate::{
     lifecycle::cut,
     model::{Caller, CancelTask, ContextId, Fault, GetTask, ListTasks, PrincipalId, Task, TaskId, Timestamp},
@@ -77,8 +83,7 @@ impl Inner {
     /// Deletes a task that has ended (O-71).
     pub(super) async fn delete_task(&self, caller: &Caller, id: &TaskId) -> Result<(), Fault> {
         let row = self.store.task(id).map_err(fault_of)?;
-        let Some(row) = row.filter(|row| row.born && (caller.is_admin() || row.scope == caller.principal))
-        else {
+        let Some(row) = row.filter(|row| may(caller, &row.agent, row, Act::Delete)) else {
             return Err(Fault::TaskNotFound(id.clone()));
         };
         if !row.state.is_terminal() {

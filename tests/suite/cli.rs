@@ -1,4 +1,5 @@
 //! The command line as a person and a script use it: the program itself, in a home directory of its own.
+#![expect(clippy::disallowed_methods, reason = "a test owns its files")]
 #![cfg(unix)]
 
 use std::io::Read as _;
@@ -32,7 +33,7 @@ echo '{"artifactUpdate":{"artifact":{"parts":[{"text":"'$answer'"}]}}}'
         ));
     }
     text.push_str(&format!("[agents.echo]\nruntime = \"echo\"\nworkspace = {:?}\n", home.project()));
-    home.configure(&format!("[node]\ndefault_agent = \"echo\"\n{text}"));
+    home.configure(&format!("[node]\nlisten = [\"127.0.0.1:0\"]\ndefault_agent = \"echo\"\n{text}"));
     home
 }
 
@@ -129,6 +130,20 @@ fn a_faulty_configuration_is_told_whole() {
 }
 
 #[test]
+fn a_program_that_is_not_installed_is_found_out_before_a_start() {
+    let home = home();
+    home.run(&["check"]).ok();
+    home.run(&["check", "--live"]).ok();
+    let text = read(&home.config()).replace("./bad", "./absent");
+    home.configure(&text);
+    home.run(&["check"]).ok();
+    home.run(&["check", "--live"]).fails(78, "agent bad");
+    let doctor = home.run(&["doctor"]);
+    assert_eq!(doctor.code(), Some(1), "{doctor:?}");
+    assert!(doctor.out.contains("FAIL  agent bad"), "{doctor:?}");
+}
+
+#[test]
 fn ctrl_c_cancels_the_task_and_ends_by_the_signal() {
     let home = home();
     let _node = home.serve();
@@ -214,9 +229,7 @@ fn another_machine_dials_with_a_token_of_its_own() {
     let node = home.serve();
     let url = node.url();
     let token = home.run(&["token", "new", "laptop", "--agent", "echo"]).ok();
-    let file = home.project().join("laptop.token");
-    std::fs::write(&file, &token).unwrap();
-    let file = file.to_str().unwrap();
+    let file = &*home.file("laptop.token", &token);
     assert_eq!(home.run(&["--to", &url, "--token-file", file, "send", "-a", "echo", "hi"]).ok(), "hi");
     let agent = format!("{url}/agents/echo");
     assert_eq!(home.with("A2AD_TO", &agent).with("A2AD_TOKEN", token.trim()).run(&["send", "hi"]).ok(), "hi");
@@ -235,10 +248,9 @@ fn tokens_are_made_without_a_node_and_count_once_it_runs() {
     let token = home.run(&["token", "new", "desk"]).ok();
     home.run(&["token", "new", "desk"]).fails(2, "--add");
     assert!(home.run(&["token", "list"]).ok().contains("desk"));
-    let file = home.project().join("desk.token");
-    std::fs::write(&file, &token).unwrap();
+    let file = home.file("desk.token", &token);
     let node = home.serve();
-    let args = ["--to", &node.url(), "--token-file", file.to_str().unwrap(), "send", "-a", "echo", "hi"];
+    let args = ["--to", &node.url(), "--token-file", &file, "send", "-a", "echo", "hi"];
     assert_eq!(home.run(&args).ok(), "hi");
     assert_eq!(home.pipe(&["token", "hash"], "short").code(), Some(2));
     assert_eq!(home.pipe(&["token", "hash"], &token).ok().trim().len(), 64);
@@ -258,12 +270,12 @@ fn inside_a_turn_the_operators_commands_are_refused() {
 fn what_a_task_made_is_saved_and_nothing_is_overwritten() {
     let home = home();
     let _node = home.serve();
-    std::fs::write(home.project().join("note.txt"), "kept").unwrap();
+    home.file("note.txt", "kept");
     let id = home.run(&["send", "--no-wait", "--file", "note.txt"]).ok();
     let id = id.trim();
     home.run(&["task", "watch", id]).ok();
     assert!(home.run(&["task", "artifacts", id]).ok().contains("note.txt"));
-    std::fs::write(home.project().join("note.txt"), "mine").unwrap();
+    home.file("note.txt", "mine");
     let saved = home.run(&["task", "artifacts", id, "-o", "."]).ok();
     assert_eq!(saved.trim(), "./note-1.txt");
     assert_eq!(read(&home.project().join("note.txt")), "mine");

@@ -53,6 +53,13 @@ impl Home {
         }
     }
 
+    /// Writes a file into the project; gives its path.
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        let path = self.project().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
     /// The command, ready to be run.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_a2ad"));

@@ -248,6 +248,15 @@ pub fn harden() -> io::Result<()> {
     host::harden()
 }
 
+/// The file that `command` names, seen from `workspace`, on this `PATH` or the process's own (O-27).
+///
+/// # Errors
+/// Not found, not executable, or only where a repository could have put it.
+pub fn find(command: &str, path: Option<&str>, workspace: &Path) -> Result<PathBuf, Error> {
+    let path = path.map_or_else(|| std::env::var_os("PATH").unwrap_or_default(), Into::into);
+    program::find(command, &path, workspace, std::env::current_dir().ok().as_deref())
+}
+
 impl Custody {
     /// Hardens the node, makes the directories, and tries out once which isolation holds here.
     ///
@@ -292,11 +301,7 @@ impl Custody {
     /// # Errors
     /// Not found, not executable, or only where a repository could have put it.
     pub fn find(&self, command: &str, workspace: &Path) -> Result<PathBuf, Error> {
-        let path = match &self.0.config.path {
-            Some(path) => path.into(),
-            None => std::env::var_os("PATH").unwrap_or_default(),
-        };
-        program::find(command, &path, workspace, std::env::current_dir().ok().as_deref())
+        find(command, self.0.config.path.as_deref(), workspace)
     }
 
     /// An empty private directory, for an order that needs files in it before the start.

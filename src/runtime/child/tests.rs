@@ -196,7 +196,7 @@ async fn ur_09_the_program_behind_a_wrapper_is_ended_too() {
     let mut up = String::new();
     soon(tokio::io::AsyncBufReadExt::read_line(&mut stdout, &mut up)).await.unwrap();
     #[cfg(target_os = "linux")]
-    assert_eq!(marked(nonce.trim()).len(), 3, "the wrapper, the inner one and the program");
+    until(|| marked(nonce.trim()).len() == 3, "the wrapper, the inner one and the program run").await;
     let ended = soon(child.end(LONG)).await;
     assert_eq!(ended.survivors, 0);
     #[cfg(target_os = "linux")]
@@ -212,7 +212,7 @@ async fn ur_10_18_what_ignores_term_and_has_a_session_of_its_own_is_killed() {
     );
     hears(&mut child, "up").await;
     let nonce = std::fs::read_to_string(place.root.path().join("work/run")).unwrap();
-    assert!(marked(nonce.trim()).len() >= 3);
+    until(|| marked(nonce.trim()).len() >= 3, "the shell, the other session and their sleeps run").await;
     let ended = soon(child.end(Duration::from_millis(100))).await;
     assert_eq!((ended.exit.signal, ended.forced, ended.survivors), (Some(9), true, 0));
     assert_eq!(marked(nonce.trim()), Vec::<String>::new());
