@@ -86,6 +86,7 @@ const IMPURE: &[&str] = &[
 /// Where a task's owner is read besides `store/` and `node/access.rs`, and why that decides nothing.
 const OWNER_READ: &[(&str, &str)] = &[
     ("node/actor.rs", "sessions are kept for a principal; a program is told who asked"),
+    ("node/book.rs", "the log names for whom a turn ended"),
     ("node/mod.rs", "turns are shared out between principals"),
     ("node/principals.rs", "a revoked principal's own tasks end with it"),
     ("node/tasks.rs", "a context is deleted principal by principal, after `may` has said so"),
