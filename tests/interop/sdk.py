@@ -316,7 +316,8 @@ async def a_program_that_does_not_hear_is_ended():
         began = asyncio.get_running_loop().time()
         done = await client.cancel_task(pb.CancelTaskRequest(id=task), context=known())
         equal(state(done), "CANCELED")
-        check(asyncio.get_running_loop().time() - began < 2 + 2.5, "it took longer than grace + 2 s")
+        took = asyncio.get_running_loop().time() - began
+        check(2 <= took < 2 + 2 + 2, f"grace + 2 s, and what a busy machine adds, are over: {took:.1f} s")
         await reading.aclose()
 
 
