@@ -98,6 +98,7 @@ fn pages(line: &str) -> Vec<String> {
 
 /// Whether a page is there: beside the file that names it, or from the root.
 pub(crate) fn exists(name: &str, page: &str) -> bool {
-    let beside: PathBuf = root().join(name).parent().unwrap_or_else(root).join(page);
+    let file = root().join(name);
+    let beside: PathBuf = file.parent().unwrap_or_else(root).join(page);
     beside.exists() || root().join(page).exists()
 }
