@@ -1,6 +1,6 @@
 //! The files of the repository, and the pages that they name.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file and what is in it.
 pub(crate) struct File {
@@ -98,7 +98,6 @@ fn pages(line: &str) -> Vec<String> {
 
 /// Whether a page is there: beside the file that names it, or from the root.
 pub(crate) fn exists(name: &str, page: &str) -> bool {
-    let file = root().join(name);
-    let beside: PathBuf = file.parent().unwrap_or_else(root).join(page);
-    beside.exists() || root().join(page).exists()
+    let beside = Path::new(name).parent().map(|folder| root().join(folder).join(page));
+    beside.is_some_and(|page| page.exists()) || root().join(page).exists()
 }
