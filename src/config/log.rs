@@ -52,9 +52,6 @@ pub(super) fn compose(draft: &mut Draft, around: &Surroundings, state: &std::pat
             "write \"info\" or \"info,a2ad::store=debug\"",
         );
     }
-    if draft.of("log.content") {
-        draft.warn("log.content", "message text, prompts and tool input are written to the log");
-    }
     // A bare name lies with the state, wherever the file that names it is.
     let name: Option<String> = draft.read("log.file");
     let file = match name {

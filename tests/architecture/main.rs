@@ -85,8 +85,9 @@ const IMPURE: &[&str] = &[
 
 /// Where a task's owner is read besides `store/` and `node/access.rs`, and why that decides nothing.
 const OWNER_READ: &[(&str, &str)] = &[
-    ("node/actor.rs", "sessions are kept for a principal; a program is told who asked"),
-    ("node/book.rs", "the log names for whom a turn ended"),
+    ("node/actor/mod.rs", "sessions are found by principal; a program is told who asked"),
+    ("node/actor/report.rs", "sessions are kept for a principal"),
+    ("node/book.rs", "the log says whose turn ended"),
     ("node/mod.rs", "turns are shared out between principals"),
     ("node/principals.rs", "a revoked principal's own tasks end with it"),
     ("node/tasks.rs", "a context is deleted principal by principal, after `may` has said so"),
@@ -262,6 +263,19 @@ fn every_page_that_is_named_is_there() {
         }
     }
     assert!(broken.is_empty(), "named, and not there:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn sample_agents_stand_in_the_guide_as_they_are() {
+    let page = |file: &File| file.name == "docs/jsonl.md";
+    let files = texts();
+    let page = files.iter().find(|file| page(file)).unwrap();
+    let samples: Vec<&File> = files.iter().filter(|file| file.name.starts_with("docs/examples/")).collect();
+    assert!(samples.len() >= 3, "where are the sample agents of the guide?");
+    for sample in samples {
+        let shown = format!("\n{}```\n", sample.text);
+        assert!(page.text.contains(&shown), "docs/jsonl.md shows another {}", sample.name);
+    }
 }
 
 #[test]

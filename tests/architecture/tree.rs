@@ -1,6 +1,6 @@
 //! The files of the repository, and the pages that they name.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file and what is in it.
 pub(crate) struct File {
@@ -41,8 +41,9 @@ fn read(root: &Path, endings: &[&str]) -> Vec<File> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
+        let entries =
+            std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
             let name = relative(root, &path);
             if path.is_dir() {
                 // What was built, what git keeps, what a peer's package manager brought.
@@ -97,6 +98,6 @@ fn pages(line: &str) -> Vec<String> {
 
 /// Whether a page is there: beside the file that names it, or from the root.
 pub(crate) fn exists(name: &str, page: &str) -> bool {
-    let beside: PathBuf = root().join(name).parent().unwrap_or(root()).join(page);
-    beside.exists() || root().join(page).exists()
+    let beside = Path::new(name).parent().map(|folder| root().join(folder).join(page));
+    beside.is_some_and(|page| page.exists()) || root().join(page).exists()
 }

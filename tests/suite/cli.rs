@@ -1,5 +1,4 @@
 //! The command line as a person and a script use it: the program itself, in a home directory of its own.
-#![expect(clippy::disallowed_methods, reason = "a test owns its files")]
 #![cfg(unix)]
 
 use std::io::Read as _;

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "makes the files to be read")]
 
 mod faults;
+mod page;
 
 use std::collections::BTreeSet;
 
