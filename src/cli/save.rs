@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "writes the files that the user asked for")]
 
 use std::{
+    collections::HashSet,
     fs::{File, OpenOptions},
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -16,6 +17,8 @@ use super::exit::{Code, Failure};
 pub(super) struct Folder {
     path: PathBuf,
     force: bool,
+    /// What was saved here just now, in lower case: two files of one name are two files, also with force.
+    saved: HashSet<String>,
 }
 
 /// Longest file name, in bytes; some systems take no more than 255, and a number may be added.
@@ -28,18 +31,22 @@ impl Folder {
     /// Opens it, or makes it.
     pub(super) fn open(path: &Path, force: bool) -> anyhow::Result<Self> {
         std::fs::create_dir_all(path).with_context(|| cannot(path))?;
-        Ok(Self { path: path.to_owned(), force })
+        Ok(Self { path: path.to_owned(), force, saved: HashSet::new() })
     }
 
     /// Saves a file under a cleaned name. A name that is taken gets a number, or is replaced if that was asked for; a
     /// link of that name is replaced and never followed.
-    pub(super) fn save(&self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
+    pub(super) fn save(&mut self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
         let name = cleaned(name);
-        if self.force {
-            return self.replace(&name, bytes);
-        }
         for number in 0..MOST_NUMBERS {
-            let path = self.path.join(numbered(&name, number));
+            let name = numbered(&name, number);
+            if !self.saved.insert(name.to_lowercase()) {
+                continue;
+            }
+            if self.force {
+                return self.replace(&name, bytes);
+            }
+            let path = self.path.join(&name);
             // Fails where anything of that name is, a link to nowhere included.
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => return write(file, &path, bytes).map(|()| path),
@@ -177,22 +184,27 @@ mod tests {
 
     #[test]
     fn what_exists_is_never_replaced_unless_asked() {
-        let (_dir, folder) = folder(false);
+        let (_dir, mut folder) = folder(false);
         let first = folder.save("a.txt", b"1").unwrap();
         let second = folder.save("a.txt", b"2").unwrap();
         assert_eq!(second.file_name().unwrap(), "a-1.txt");
         assert_eq!(std::fs::read(&first).unwrap(), b"1");
-        let forced = Folder { force: true, ..folder };
+        let mut forced = Folder::open(&folder.path, true).unwrap();
         assert_eq!(forced.save("a.txt", b"3").unwrap(), first);
         assert_eq!(std::fs::read(&first).unwrap(), b"3");
         assert_eq!(std::fs::read_dir(&forced.path).unwrap().count(), 2, "nothing is left beside");
+        assert_eq!(
+            forced.save("A.txt", b"4").unwrap().file_name().unwrap(),
+            "A-1.txt",
+            "one run loses no file"
+        );
     }
 
     #[cfg(unix)]
     #[test]
     fn nothing_is_written_through_a_link() {
         for force in [false, true] {
-            let (dir, folder) = folder(force);
+            let (dir, mut folder) = folder(force);
             let secret = dir.path().join("secret");
             std::fs::write(&secret, b"keep").unwrap();
             std::os::unix::fs::symlink(&secret, folder.path.join("a.txt")).unwrap();

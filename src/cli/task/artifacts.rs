@@ -55,7 +55,7 @@ pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<
         list(ctx, &task.artifacts)?;
         return Ok(Code::Ok);
     };
-    let folder = Folder::open(output, arguments.force)?;
+    let mut folder = Folder::open(output, arguments.force)?;
     for item in task.artifacts.iter().flat_map(items) {
         let bytes = match item.body {
             Body::Bytes(bytes) => bytes,

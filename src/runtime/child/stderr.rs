@@ -35,6 +35,11 @@ impl Mask {
         Self::new(self.0.iter().cloned().chain(more))
     }
 
+    /// The length of the longest secret, in bytes.
+    fn longest(&self) -> usize {
+        self.0.first().map_or(0, String::len)
+    }
+
     /// `text` without the secrets.
     pub(super) fn apply(&self, text: String) -> String {
         self.0.iter().fold(
@@ -62,14 +67,16 @@ impl Ring {
         }
     }
 
-    /// What is kept, whole lines only where the beginning is gone: half a secret would not be recognised.
-    fn text(&self) -> Vec<u8> {
+    /// What is kept. Where the beginning is gone, half a secret would not be recognised: as many bytes as the
+    /// `longest` one has are left out, and the rest of that line unless it is most of what there is.
+    fn text(&self, longest: usize) -> Vec<u8> {
         let bytes: Vec<u8> = self.bytes.iter().copied().collect();
-        match bytes.iter().position(|&byte| byte == b'\n') {
-            Some(end) if self.overflowed => bytes[end + 1..].to_vec(),
-            None if self.overflowed => Vec::new(),
-            _ => bytes,
+        if !self.overflowed {
+            return bytes;
         }
+        let rest = bytes.get(longest..).unwrap_or_default();
+        let line = rest.iter().take(KEPT / 2).position(|&byte| byte == b'\n');
+        rest[line.map_or(0, |end| end + 1)..].to_vec()
     }
 }
 
@@ -91,7 +98,7 @@ impl Tail {
 
     /// At most the last `max` bytes, as text a person can read.
     pub(super) fn text(&self, max: usize) -> String {
-        let bytes = self.ring.lock().unwrap_or_else(PoisonError::into_inner).text();
+        let bytes = self.ring.lock().unwrap_or_else(PoisonError::into_inner).text(self.mask.longest());
         let text = self.mask.apply(String::from_utf8_lossy(&plain(&bytes)).into_owned());
         let text = text.trim_end();
         let mut from = text.len().saturating_sub(max);
@@ -144,6 +151,14 @@ mod tests {
         tail.push(b"supersecretvalue\n");
         tail.push(&vec![b'x'; KEPT - 9]);
         assert!(!tail.text(usize::MAX).contains("value"));
+    }
+
+    #[test]
+    fn a_flood_without_a_newline_leaves_its_end_too() {
+        let tail = tail(&["supersecretvalue"]);
+        tail.push(&vec![b'x'; 2 * KEPT]);
+        tail.push(b" out of memory\n");
+        assert_eq!(tail.text(13), "out of memory");
     }
 
     #[test]
