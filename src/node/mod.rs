@@ -11,6 +11,7 @@ mod book;
 pub mod config;
 mod desk;
 mod dispatch;
+mod envelope;
 mod principals;
 mod prompt;
 mod recover;

@@ -122,9 +122,13 @@ impl Inner {
             .boxed()
     }
 
-    /// Waits until the turn that holds the entry `after` has ended or is suspended (P-22); then the task as it is.
-    pub(super) async fn settled(&self, id: &TaskId, after: Seq, most: Option<i32>) -> Result<Reply, Fault> {
-        let mut tail = self.store.tail(id, after);
+    /// Waits until the turn of which `tail` reads has ended or is suspended (P-22); then the task as it is.
+    pub(super) async fn settled(
+        &self,
+        id: &TaskId,
+        mut tail: Tail,
+        most: Option<i32>,
+    ) -> Result<Reply, Fault> {
         loop {
             let entry = tail.next().await.map_err(fault_of)?;
             match FactKind::of_number(entry.kind) {
@@ -133,7 +137,12 @@ impl Inner {
                         return Ok(Reply::Message(message));
                     }
                 }
-                Some(kind) if kind.is_terminal() || kind.is_interrupting() => return self.now(id, most),
+                Some(kind) if kind.is_terminal() || kind.is_interrupting() => {
+                    return match tail.snapshot().filter(|snapshot| snapshot.history <= history(most)) {
+                        Some(snapshot) => Ok(Reply::Stored(snapshot.json)),
+                        None => self.now(id, most),
+                    };
+                }
                 Some(_) | None => {}
             }
         }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::{
     Call, Inner, Reply, TaskPage,
     access::{Act, may},
-    actor::Envelope,
+    envelope::Envelope,
     fault_of,
     stream::history,
 };

@@ -233,6 +233,12 @@ impl Store {
         Tail::new(Arc::clone(&self.0.readers), &self.0.shared.wakes, stream, after)
     }
 
+    /// A cursor over a journal whose first batch is yet to be committed; `after` lies in that batch.
+    #[must_use]
+    pub fn tail_of_new(&self, stream: &StreamId, after: Seq) -> Tail {
+        Tail::of_new(Arc::clone(&self.0.readers), &self.0.shared.wakes, stream, after)
+    }
+
     /// The newest number of a journal, as far as it grows while somebody watches.
     #[must_use]
     pub fn head(&self, stream: &StreamId) -> Watch {
