@@ -65,10 +65,7 @@ where
     let work = Arc::new(Work::default());
     let service = service_fn(|request| {
         let (state, busy) = (state.clone(), Busy::new(&work));
-        // Boxed: a connection keeps the room of its last request's work for as long as it lives.
-        Box::pin(async move {
-            Ok::<_, Infallible>(handler::handle(state, peer, request).await.map(|b| b.holding(busy)))
-        })
+        async move { Ok::<_, Infallible>(handler::handle(state, peer, request).await.map(|b| b.holding(busy))) }
     });
     let builder = builder(timeout, tracker);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(Stall::new(io)), service));

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
 use super::{
-    Answer, Call, Inner, Reply,
+    Answer, Inner, Reply, Request,
     access::Act,
     agents::Served,
     book::{Book, entries},
@@ -54,11 +54,11 @@ impl Inner {
     /// any moment: a stored task has its actor all the same.
     pub(super) async fn send(
         self: &Arc<Self>,
-        call: Call,
+        call: &Request,
         send: Send,
         stream: bool,
     ) -> Result<Answer, Fault> {
-        let served = self.served(&call)?;
+        let served = self.served(call)?;
         check(&served, &send)?;
         let most = send.configuration.history_length;
         let wants = match (stream, send.configuration.return_immediately) {
@@ -66,7 +66,7 @@ impl Inner {
             (false, true) => Wants::Task,
             (false, false) => Wants::End,
         };
-        let Accepted { id, after, task, tail, replayed } = self.accept(&call, &served, send, wants).await?;
+        let Accepted { id, after, task, tail, replayed } = self.accept(call, &served, send, wants).await?;
         let reply = match wants {
             Wants::Stream => {
                 let seen = call.after.filter(|_| replayed);
@@ -84,7 +84,7 @@ impl Inner {
 
     async fn accept(
         self: &Arc<Self>,
-        call: &Call,
+        call: &Request,
         served: &Served,
         send: Send,
         wants: Wants,
@@ -127,7 +127,7 @@ impl Inner {
     /// A further message, or a new task.
     async fn take(
         self: &Arc<Self>,
-        call: &Call,
+        call: &Request,
         served: &Served,
         send: Send,
         rows: Vec<Row>,
@@ -142,7 +142,7 @@ impl Inner {
     /// A new task.
     async fn open(
         self: &Arc<Self>,
-        call: &Call,
+        call: &Request,
         served: &Served,
         send: Send,
         sent: Vec<Row>,
@@ -193,7 +193,7 @@ impl Inner {
     }
 
     /// The row of a task that begins.
-    fn fresh(&self, call: &Call, send: &Send) -> TaskRow {
+    fn fresh(&self, call: &Request, send: &Send) -> TaskRow {
         let now = self.store.now();
         TaskRow {
             id: TaskId::fresh(),
@@ -216,7 +216,7 @@ impl Inner {
     /// A further message to a task.
     async fn say(
         self: &Arc<Self>,
-        call: &Call,
+        call: &Request,
         id: TaskId,
         send: Send,
         sent: Vec<Row>,
@@ -241,7 +241,7 @@ impl Inner {
     }
 
     /// The row by which a repetition of this send is known, if it can be (P-21).
-    fn once(&self, call: &Call, send: &Send) -> Option<Sent> {
+    fn once(&self, call: &Request, send: &Send) -> Option<Sent> {
         let key = match &call.key {
             Some(key) => format!("h:{key}"),
             None => {

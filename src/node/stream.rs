@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 
 use super::{
-    Call, Inner, Reply, Updates,
+    Inner, Reply, Request, Updates,
     access::Act,
     book::{event_of, fold, read},
     fault_of,
@@ -32,7 +32,7 @@ pub(super) fn history(most: Option<i32>) -> usize {
 
 impl Inner {
     /// `SubscribeToTask`.
-    pub(super) fn subscribe(self: &Arc<Self>, call: &Call, subscribe: &Subscribe) -> Result<Reply, Fault> {
+    pub(super) fn subscribe(self: &Arc<Self>, call: &Request, subscribe: &Subscribe) -> Result<Reply, Fault> {
         let row = self.row(call, &subscribe.id, Act::See)?;
         let after = call.after.filter(|after| (1..=row.seq).contains(after));
         if row.state.is_terminal() && after.is_none_or(|after| after >= row.seq) {
