@@ -66,6 +66,7 @@ fn main() -> Result<()> {
 }
 
 fn run(plan: &Plan, sections: &[String]) -> Result<()> {
+    println!("The node's configuration:\n\n```toml\n{}```\n", node::config(7878, "strict", "load".as_ref()));
     figures::machine(plan)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     for section in sections {

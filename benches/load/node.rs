@@ -80,10 +80,10 @@ impl Node {
         let (file, state) = (file.display().to_string(), dir.join("state").display().to_string());
         let began = Instant::now();
         let args = ["serve", "--config", &file, "--state-dir", &state];
-        let process = Process::start(&plan.binary, &args, &dir.join("work"))?;
+        let mut process = Process::start(&plan.binary, &args, &dir.join("work"))?;
         while !is_ready(addr).await {
-            if began.elapsed() > Duration::from_secs(60) {
-                bail!("the node is not ready after a minute: see {}/work/stderr", dir.display());
+            if !process.runs()? || began.elapsed() > Duration::from_secs(60) {
+                bail!("the node does not get ready: see {}/work/stderr", dir.display());
             }
             tokio::time::sleep(Duration::from_micros(500)).await;
         }

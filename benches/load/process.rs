@@ -22,7 +22,7 @@ impl Process {
         let child = Command::new(program)
             .args(args)
             .current_dir(dir)
-            .env("HOME", dir)
+            .env("HOME", dir.parent().unwrap_or(dir))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -51,6 +51,11 @@ impl Process {
     /// Resident memory in KiB: all, and the anonymous part.
     pub(crate) fn memory(&self) -> Result<Memory> {
         Memory::of(self.0.id())
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn runs(&mut self) -> Result<bool> {
+        Ok(self.0.try_wait()?.is_none())
     }
 
     pub(crate) fn id(&self) -> u32 {

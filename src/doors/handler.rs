@@ -34,7 +34,9 @@ pub(super) async fn handle(state: Arc<State>, peer: Peer, request: Request<Incom
         context = field::Empty,
     );
     let form = form_of(&request);
-    let answer = AssertUnwindSafe(answer(&state, peer, id.clone(), request)).catch_unwind();
+    // Boxed: it is large, and a connection keeps the room of its last request's work for as long as it lives.
+    let answer = Box::pin(answer(&state, peer, id.clone(), request));
+    let answer = AssertUnwindSafe(answer).catch_unwind();
     let mut response = answer.instrument(span.clone()).await.unwrap_or_else(|_| {
         // The hook for panics has written where and why; the caller gets a number to ask for.
         let incident = uuid::Uuid::now_v7().simple().to_string();

@@ -15,7 +15,7 @@ use super::{
     refusal::Refusal,
     state::{Settings, State},
 };
-use crate::model::Fault;
+use crate::model::{Fault, unique};
 
 /// A request, its body not yet read.
 pub(super) struct Inbound {
@@ -184,7 +184,7 @@ pub(super) fn request_id(headers: &HeaderMap) -> String {
     let said = headers.get("x-request-id").and_then(|value| value.to_str().ok()).filter(|id| {
         (1..=128).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
     });
-    said.map_or_else(|| uuid::Uuid::now_v7().hyphenated().to_string(), str::to_owned)
+    said.map_or_else(|| unique::uuid().hyphenated().to_string(), str::to_owned)
 }
 
 #[cfg(test)]

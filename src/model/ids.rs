@@ -22,7 +22,7 @@ macro_rules! ids {
             #[must_use]
             pub fn fresh() -> Self {
                 let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
-                Self(Arc::from(&*uuid::Uuid::now_v7().hyphenated().encode_lower(&mut text)))
+                Self(Arc::from(&*super::unique::uuid().hyphenated().encode_lower(&mut text)))
             }
 
             /// The identifier as text.

@@ -19,6 +19,7 @@ mod push;
 pub mod secret;
 mod task;
 mod timestamp;
+pub mod unique;
 mod update;
 
 pub use artifact::Artifact;

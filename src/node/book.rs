@@ -226,15 +226,15 @@ impl Book {
     /// Commits, again and again while the disk is full and there is patience.
     async fn persist(&self, batch: Batch, patience: Patience) -> Result<(), Error> {
         let tries = if patience == Patience::Minute { 60 } else { 0 };
-        for left in (0..=tries).rev() {
+        for _ in 0..tries {
             match self.store.commit(batch.clone()).await {
-                Err(Error::Full(_)) if left > 0 => {
+                Err(Error::Full(_)) => {
                     tracing::warn!(task = %self.row.id, "the disk is full; the turn is held back");
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
                 result => return result,
             }
         }
-        Ok(())
+        self.store.commit(batch).await
     }
 }

@@ -11,9 +11,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Inner,
-    actor::{self, Actor, Envelope},
+    actor::{self, Actor},
     book::{Book, Patience},
     dispatch::{Permit, Wake},
+    envelope::Envelope,
 };
 use crate::{
     lifecycle::Command,
@@ -64,17 +65,11 @@ impl Desk {
 }
 
 impl Inner {
-    /// Starts the actor of a task that was just committed.
-    pub(super) fn employ(self: &Arc<Self>, book: Book, begin: impl FnOnce(&mut Actor)) {
+    /// The actor of a task that was just committed; whoever calls has yet to let it work.
+    pub(super) fn employ(self: &Arc<Self>, book: Book) -> Box<Actor> {
         let (sender, inbox) = mpsc::unbounded_channel();
-        let id = book.row.id.clone();
-        self.desk.lock().insert(id.clone(), sender);
-        let mut actor = Actor::new(self.clone(), book, inbox);
-        begin(&mut actor);
-        self.watch_over(id, async move {
-            actor.run();
-            actor.work().await;
-        });
+        self.desk.lock().insert(book.row.id.clone(), sender);
+        Box::new(Actor::new(self.clone(), book, inbox))
     }
 
     /// The inbox of a task's actor, which is started if need be.
@@ -88,19 +83,21 @@ impl Inner {
         drop(live);
         let node = self.clone();
         let task = id.clone();
-        self.watch_over(id.clone(), async move { actor::revive(node, task, inbox).await });
+        self.watch_over(id.clone(), actor::revive(node, task, inbox));
         sender
     }
 
-    /// Runs an actor; a bug in it fails its task, never the node.
-    fn watch_over(self: &Arc<Self>, id: TaskId, work: impl Future<Output = ()> + Send + 'static) {
+    /// Runs an actor; a bug in it fails its task, never the node. What is large is boxed, since a task is moved often
+    /// until it runs.
+    pub(super) fn watch_over(self: &Arc<Self>, id: TaskId, work: impl Future<Output = ()> + Send + 'static) {
         let node = self.clone();
+        let work = AssertUnwindSafe(Box::pin(work)).catch_unwind();
         self.tracker.spawn(async move {
-            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+            if work.await.is_err() {
                 node.desk.lock().remove(&id);
                 let incident = super::incident(&"an actor panicked");
                 tracing::error!(task = %id, %incident, "the turn is given up");
-                node.bury(&id, &format!("the node failed at this turn ({incident})")).await;
+                Box::pin(node.bury(&id, &format!("the node failed at this turn ({incident})"))).await;
             }
         });
     }

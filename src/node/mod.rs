@@ -11,6 +11,7 @@ mod book;
 pub mod config;
 mod desk;
 mod dispatch;
+mod envelope;
 mod principals;
 mod prompt;
 mod recover;
@@ -61,6 +62,14 @@ pub struct Call {
     pub key: Option<String>,
     /// `Last-Event-ID` (P-26).
     pub after: Option<Seq>,
+}
+
+/// A call without its operation.
+struct Request {
+    caller: Caller,
+    agent: AgentName,
+    key: Option<String>,
+    after: Option<Seq>,
 }
 
 /// What comes back.
@@ -173,16 +182,19 @@ impl Node {
     /// The fault that the caller is told.
     pub async fn call(&self, call: Call) -> Result<Answer, Fault> {
         let node = &self.0;
+        let Call { caller, agent, operation, key, after } = call;
+        let call = Request { caller, agent, key, after };
         if !call.caller.may_call.holds(&call.agent) {
             return Err(Fault::not_yours(&call.agent));
         }
         let plain = |reply| Answer { reply, replayed: false };
-        match call.operation.clone() {
-            Operation::Send(send) => node.open_for_work()?.send(call, send, false).await,
-            Operation::Stream(send) => node.open_for_work()?.send(call, send, true).await,
+        // What waits is boxed: every call would else be as large as the largest.
+        match operation {
+            Operation::Send(send) => Box::pin(node.open_for_work()?.send(&call, send, false)).await,
+            Operation::Stream(send) => Box::pin(node.open_for_work()?.send(&call, send, true)).await,
             Operation::GetTask(get) => node.get_task(&call, &get).map(plain),
-            Operation::ListTasks(list) => node.list_tasks(&call, &list).await.map(plain),
-            Operation::CancelTask(cancel) => node.cancel_task(&call, &cancel).await.map(plain),
+            Operation::ListTasks(list) => Box::pin(node.list_tasks(&call, &list)).await.map(plain),
+            Operation::CancelTask(cancel) => Box::pin(node.cancel_task(&call, &cancel)).await.map(plain),
             Operation::Subscribe(subscribe) => node.subscribe(&call, &subscribe).map(plain),
             Operation::CreatePush(_)
             | Operation::GetPush(_)
@@ -268,13 +280,13 @@ impl Inner {
     }
 
     /// The agent of a call.
-    fn served(&self, call: &Call) -> Result<Arc<Served>, Fault> {
+    fn served(&self, call: &Request) -> Result<Arc<Served>, Fault> {
         let registry = self.registry.load();
         registry.get(call.agent.as_str()).cloned().ok_or_else(|| Fault::NoAgent(call.agent.to_string()))
     }
 
     /// The row of a task that a caller may do this with.
-    fn row(&self, call: &Call, id: &TaskId, act: Act) -> Result<TaskRow, Fault> {
+    fn row(&self, call: &Request, id: &TaskId, act: Act) -> Result<TaskRow, Fault> {
         let row = self.store.task(id).map_err(fault_of)?;
         row.filter(|row| may(&call.caller, &call.agent, row, act))
             .ok_or_else(|| Fault::TaskNotFound(id.clone()))

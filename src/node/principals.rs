@@ -202,7 +202,7 @@ impl Inner {
                 continue;
             }
             let asked =
-                self.ask(id, |answer| super::actor::Envelope::Cancel { by: by.clone(), answer }).await;
+                self.ask(id, |answer| super::envelope::Envelope::Cancel { by: by.clone(), answer }).await;
             ended += u64::from(asked.is_ok() && !waits);
         }
         ended

@@ -104,7 +104,7 @@ impl Inner {
     async fn give_up(self: &Arc<Self>, id: &crate::model::TaskId) -> Result<(), Fault> {
         if self.desk.has(id) {
             let by = super::node_itself();
-            return self.ask(id, |answer| super::actor::Envelope::Cancel { by: by.clone(), answer }).await;
+            return self.ask(id, |answer| super::envelope::Envelope::Cancel { by: by.clone(), answer }).await;
         }
         if let Some((mut book, _)) = Book::claim(&self.store, id).await? {
             let command = Command::Cancel { message: Some(Message::agent("nobody answered")) };

@@ -3,20 +3,21 @@
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
+use tokio::sync::oneshot;
 
 use super::{
-    Answer, Call, Inner, Reply,
+    Answer, Inner, Reply, Request,
     access::Act,
-    actor::{Envelope, Said},
     agents::Served,
     book::{Book, entries},
-    dispatch::{Admission, Permit},
+    dispatch::Admission,
+    envelope::{Envelope, First, Said},
     fault_of, replay,
 };
 use crate::{
     lifecycle::{self, Command, Event, Fact, apply},
     model::{ContextId, Fault, Message, Role, Send, Seq, Task, TaskId, TaskState, Timestamp},
-    store::{Append, Batch, Error, Row, Sent, TaskRow},
+    store::{Append, Batch, Entry, Error, Row, Sent, Tail, TaskRow},
 };
 
 /// A repeated `messageId` joins a task that ended less than this long ago (P-21).
@@ -30,86 +31,174 @@ struct Accepted {
     id: TaskId,
     /// The place after which its answer lies.
     after: Seq,
-    /// The task as of then, where it is at hand.
+    /// The task as of then, where a stream begins with it.
     task: Option<Task>,
+    /// A reader that has watched from the beginning, where the end is waited for.
+    tail: Option<Tail>,
     replayed: bool,
 }
 
+/// What a caller waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wants {
+    /// To know that it is stored.
+    Task,
+    /// The end of the turn.
+    End,
+    /// Everything, as it comes.
+    Stream,
+}
+
 impl Inner {
-    /// Stores the message, then answers as asked: at once, at the turn's end, or by a stream.
+    /// Stores the message, then answers as asked: at once, at the turn's end, or by a stream. A caller may go away at
+    /// any moment: a stored task has its actor all the same.
     pub(super) async fn send(
         self: &Arc<Self>,
-        call: Call,
+        call: &Request,
         send: Send,
         stream: bool,
     ) -> Result<Answer, Fault> {
-        let served = self.served(&call)?;
+        let served = self.served(call)?;
         check(&served, &send)?;
         let most = send.configuration.history_length;
-        let at_once = send.configuration.return_immediately && !stream;
-        let after = call.after;
-        let node = self.clone();
-        // Its own task: a caller that goes away in the middle must not leave a stored task without an actor.
-        let accepting = self.tracker.spawn(async move { node.accept(&call, &served, send, at_once).await });
-        let accepted = accepting.await.unwrap_or_else(|error| Err(super::incident(&error)))?;
-        let reply = if stream {
-            let after = after.filter(|_| accepted.replayed);
-            Reply::Updates(self.follow(&accepted.id, accepted.after, accepted.task, most, after)?)
-        } else if at_once {
-            self.now(&accepted.id, most)?
-        } else {
-            self.settled(&accepted.id, accepted.after, most).await?
+        let wants = match (stream, send.configuration.return_immediately) {
+            (true, _) => Wants::Stream,
+            (false, true) => Wants::Task,
+            (false, false) => Wants::End,
         };
-        let reply = if accepted.replayed { replay::marked(reply)? } else { reply };
-        Ok(Answer { reply, replayed: accepted.replayed })
+        let Accepted { id, after, task, tail, replayed } = self.accept(call, &served, send, wants).await?;
+        let reply = match wants {
+            Wants::Stream => {
+                let seen = call.after.filter(|_| replayed);
+                Reply::Updates(self.follow(&id, after, task, most, seen)?)
+            }
+            Wants::Task => self.now(&id, most)?,
+            Wants::End => {
+                let tail = tail.unwrap_or_else(|| self.store.tail(&id, after));
+                self.settled(&id, tail, most).await?
+            }
+        };
+        let reply = if replayed { replay::marked(reply)? } else { reply };
+        Ok(Answer { reply, replayed })
     }
 
     async fn accept(
         self: &Arc<Self>,
-        call: &Call,
-        served: &Arc<Served>,
+        call: &Request,
+        served: &Served,
         send: Send,
-        at_once: bool,
+        wants: Wants,
     ) -> Result<Accepted, Fault> {
-        let sent = match self.once(call, &send) {
-            None => Vec::new(),
-            Some(sent) => match self.earlier(&sent)? {
-                Earlier::Joins(accepted) => return Ok(*accepted),
-                Earlier::Stale(mut rows) => {
-                    rows.push(Row::Sent(sent));
-                    rows
+        let Some(sent) = self.once(call, &send) else {
+            return self.take(call, served, send, Vec::new(), wants).await.map_err(Refused::fault);
+        };
+        // Most new tasks are no repetition, and the commit finds out by itself: only where something is refused, and
+        // before a task's actor is asked, is looked up what was sent before.
+        if send.message.task_id.is_none() {
+            let again = send.clone();
+            match self.open(call, served, again, vec![Row::Sent(sent.clone())], wants).await {
+                Ok(accepted) => return Ok(accepted),
+                Err(Refused::Replayed) => {}
+                Err(Refused::Fault(fault)) => {
+                    return match self.earlier(&sent)? {
+                        Earlier::Joins(accepted) => Ok(*accepted),
+                        Earlier::Stale(_) => Err(fault),
+                    };
                 }
+            }
+        }
+        let rows = match self.earlier(&sent)? {
+            Earlier::Joins(accepted) => return Ok(*accepted),
+            Earlier::Stale(mut rows) => {
+                rows.push(Row::Sent(sent.clone()));
+                rows
+            }
+        };
+        match self.take(call, served, send, rows, wants).await {
+            // Another send was quicker by a hair: an equal one is the same task.
+            Err(Refused::Replayed) => match self.earlier(&sent)? {
+                Earlier::Joins(accepted) => Ok(*accepted),
+                Earlier::Stale(_) => Err(super::incident(&"a send is refused by one that does not count")),
             },
-        };
-        let result = match send.message.task_id.clone() {
-            Some(id) => self.say(call, id, send, sent.clone()).await,
-            None => self.open(call, served, send, sent.clone(), at_once).await,
-        };
-        match result {
-            // An equal send was quicker by a hair: both are the same task.
-            Err(Refused::Replayed(earlier)) => Ok(Accepted::again(earlier)),
-            Err(Refused::Fault(fault)) => Err(fault),
-            Ok(accepted) => Ok(accepted),
+            result => result.map_err(Refused::fault),
+        }
+    }
+
+    /// A further message, or a new task.
+    async fn take(
+        self: &Arc<Self>,
+        call: &Request,
+        served: &Served,
+        send: Send,
+        rows: Vec<Row>,
+        wants: Wants,
+    ) -> Result<Accepted, Refused> {
+        match send.message.task_id.clone() {
+            Some(id) => self.say(call, id, send, rows).await,
+            None => self.open(call, served, send, rows, wants).await,
         }
     }
 
     /// A new task.
     async fn open(
         self: &Arc<Self>,
-        call: &Call,
-        served: &Arc<Served>,
+        call: &Request,
+        served: &Served,
         send: Send,
         sent: Vec<Row>,
-        at_once: bool,
+        wants: Wants,
     ) -> Result<Accepted, Refused> {
         self.store.room().writable.map_err(Fault::NoSpace)?;
-        let id = TaskId::fresh();
-        let context = send.message.context_id.clone().unwrap_or_else(ContextId::fresh);
+        let mut row = self.fresh(call, &send);
+        let id = row.id.clone();
+        let permit = match self.dispatch.admit(self.needs(&row)) {
+            Admission::Run(permit) => Some(permit),
+            Admission::Queued => None,
+            Admission::Full(limit) => return Err(super::full(limit).into()),
+        };
+        let (task, first, entries) = opening(&mut row, send, permit.is_some(), super::author(&call.caller));
+        // Unborn until it shows what it is (J-15); what waits, or is to be asked for later, needs an id now.
+        row.born = !served.runtime.about().replies || wants == Wants::Task || permit.is_none();
+        let after = row.seq;
+        let append = Append { stream: id.clone(), expected: 0, entries };
+        let mut rows = vec![Row::NewTask(row.clone())];
+        rows.extend(placed(sent, &id, after));
+        let batch = Batch { appends: vec![append], rows };
+        let tail = (wants == Wants::End).then(|| self.store.tail_of_new(&id, after));
+        let shown = (wants == Wants::Stream).then(|| task.clone());
+        let (tell, told) = oneshot::channel();
+        let node = self.clone();
+        // Its own task, which becomes the actor's: nothing of it may end with a caller that goes away.
+        self.watch_over(id.clone(), async move {
+            if let Err(error) = node.store.commit(batch).await {
+                if permit.is_none() {
+                    node.dispatch.withdraw(&row.id);
+                }
+                drop(permit);
+                let _ = tell.send(Err(error));
+                return;
+            }
+            let Some(permit) = permit else {
+                node.dispatch.confirm(&row.id);
+                let _ = tell.send(Ok(()));
+                return;
+            };
+            let mut actor = node.employ(Book::begun(node.store.clone(), task, row));
+            let _ = tell.send(Ok(()));
+            actor.begins(first, permit);
+            actor.work().await;
+        });
+        told.await.map_err(|_| Refused::Fault(super::incident(&"a new task was not stored")))??;
+        Ok(Accepted { id, after, task: shown, tail, replayed: false })
+    }
+
+    /// The row of a task that begins.
+    fn fresh(&self, call: &Request, send: &Send) -> TaskRow {
         let now = self.store.now();
-        let mut row = TaskRow {
-            id: id.clone(),
+        TaskRow {
+            id: TaskId::fresh(),
             agent: call.agent.clone(),
-            context: context.clone(),
+            context: send.message.context_id.clone().unwrap_or_else(ContextId::fresh),
             scope: call.caller.principal.clone(),
             requester: call.caller.principal.clone(),
             state: TaskState::Submitted,
@@ -121,49 +210,13 @@ impl Inner {
             born: true,
             not_before: None,
             snapshot: None,
-        };
-        let permit = match self.dispatch.admit(self.needs(&row)) {
-            Admission::Run(permit) => Some(permit),
-            Admission::Queued => None,
-            Admission::Full(limit) => return Err(super::full(limit).into()),
-        };
-        let (task, events) = opening(&mut row, send, permit.is_some(), super::author(&call.caller));
-        // Unborn until it shows what it is (J-15); what waits, or is to be asked for later, needs an id now.
-        row.born = !served.runtime.about().replies || at_once || permit.is_none();
-        let place = row.seq;
-        let mut rows = vec![Row::NewTask(row.clone())];
-        rows.extend(placed(sent, &id, place));
-        let append = Append { stream: id.clone(), expected: 0, entries: entries(&events) };
-        if let Err(error) = self.store.commit(Batch { appends: vec![append], rows }).await {
-            if permit.is_none() {
-                self.dispatch.withdraw(&id);
-            }
-            return Err(error.into());
         }
-        match permit {
-            Some(permit) => self.employ_new(row, task.clone(), &events, permit),
-            None => self.dispatch.confirm(&id),
-        }
-        Ok(Accepted { id, after: place, task: Some(task), replayed: false })
-    }
-
-    /// Its actor begins the turn.
-    fn employ_new(self: &Arc<Self>, row: TaskRow, task: Task, events: &[Event], permit: Permit) {
-        let Some(Fact::Opened { message, modes, metadata, .. }) = events.first().map(|event| &event.fact)
-        else {
-            return;
-        };
-        let (message, modes, metadata) = (message.clone(), modes.clone(), metadata.clone());
-        self.employ(Book::begun(self.store.clone(), task, row), |actor| {
-            actor.given(message, metadata, modes);
-            actor.admitted(permit);
-        });
     }
 
     /// A further message to a task.
     async fn say(
         self: &Arc<Self>,
-        call: &Call,
+        call: &Request,
         id: TaskId,
         send: Send,
         sent: Vec<Row>,
@@ -184,11 +237,11 @@ impl Inner {
             rows: sent,
         };
         let after = self.ask(&id, |answer| Envelope::Say { said: said.clone(), answer }).await?;
-        Ok(Accepted { id, after, task: None, replayed: false })
+        Ok(Accepted { id, after, task: None, tail: None, replayed: false })
     }
 
     /// The row by which a repetition of this send is known, if it can be (P-21).
-    fn once(&self, call: &Call, send: &Send) -> Option<Sent> {
+    fn once(&self, call: &Request, send: &Send) -> Option<Sent> {
         let key = match &call.key {
             Some(key) => format!("h:{key}"),
             None => {
@@ -251,7 +304,7 @@ enum Earlier {
 impl Accepted {
     /// An earlier send, met again.
     fn again(earlier: Sent) -> Self {
-        Self { id: earlier.stream, after: earlier.seq, task: None, replayed: true }
+        Self { id: earlier.stream, after: earlier.seq, task: None, tail: None, replayed: true }
     }
 }
 
@@ -268,7 +321,17 @@ pub(super) fn placed(rows: Vec<Row>, stream: &TaskId, seq: Seq) -> Vec<Row> {
 /// Why a send was not stored.
 enum Refused {
     Fault(Fault),
-    Replayed(Sent),
+    /// It repeats one that is stored.
+    Replayed,
+}
+
+impl Refused {
+    fn fault(self) -> Fault {
+        match self {
+            Self::Fault(fault) => fault,
+            Self::Replayed => super::incident(&"what cannot be repeated was found again"),
+        }
+    }
 }
 
 impl From<Fault> for Refused {
@@ -280,7 +343,7 @@ impl From<Fault> for Refused {
 impl From<Error> for Refused {
     fn from(error: Error) -> Self {
         match error {
-            Error::Replayed(sent) => Self::Replayed(sent),
+            Error::Replayed(_) => Self::Replayed,
             error => Self::Fault(fault_of(error)),
         }
     }
@@ -334,17 +397,24 @@ fn inbound(mut message: Message) -> Message {
 }
 
 /// The first facts of a task, applied; the row follows.
-fn opening(row: &mut TaskRow, send: Send, runs: bool, by: lifecycle::Author) -> (Task, Vec<Event>) {
-    let mut message = inbound(send.message);
-    message.task_id = Some(row.id.clone());
-    message.context_id = Some(row.context.clone());
+fn opening(row: &mut TaskRow, send: Send, runs: bool, by: lifecycle::Author) -> (Task, First, Vec<Entry>) {
+    let first = First {
+        new_context: send.message.context_id.is_none(),
+        message: Message {
+            task_id: Some(row.id.clone()),
+            context_id: Some(row.context.clone()),
+            ..inbound(send.message)
+        },
+        modes: send.configuration.accepted_output_modes,
+        metadata: send.metadata.and_then(crate::model::Metadata::stripped),
+    };
     let opened = Fact::Opened {
         task: row.id.clone(),
         context: row.context.clone(),
         agent: row.agent.clone(),
-        message,
-        modes: send.configuration.accepted_output_modes,
-        metadata: send.metadata.and_then(crate::model::Metadata::stripped),
+        message: first.message.clone(),
+        modes: first.modes.clone(),
+        metadata: first.metadata.clone(),
     };
     let at = row.opened_at;
     let event = Event { seq: 1, at, by: by.clone(), fact: opened };
@@ -361,7 +431,7 @@ fn opening(row: &mut TaskRow, send: Send, runs: bool, by: lifecycle::Author) -> 
     }
     row.seq = events.len() as Seq;
     row.state = task.status.state;
-    (task, events)
+    (task, first, entries(&events))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 
 use super::{
-    Call, Inner, Reply, Updates,
+    Inner, Reply, Request, Updates,
     access::Act,
     book::{event_of, fold, read},
     fault_of,
@@ -32,7 +32,7 @@ pub(super) fn history(most: Option<i32>) -> usize {
 
 impl Inner {
     /// `SubscribeToTask`.
-    pub(super) fn subscribe(self: &Arc<Self>, call: &Call, subscribe: &Subscribe) -> Result<Reply, Fault> {
+    pub(super) fn subscribe(self: &Arc<Self>, call: &Request, subscribe: &Subscribe) -> Result<Reply, Fault> {
         let row = self.row(call, &subscribe.id, Act::See)?;
         let after = call.after.filter(|after| (1..=row.seq).contains(after));
         if row.state.is_terminal() && after.is_none_or(|after| after >= row.seq) {
@@ -122,9 +122,13 @@ impl Inner {
             .boxed()
     }
 
-    /// Waits until the turn that holds the entry `after` has ended or is suspended (P-22); then the task as it is.
-    pub(super) async fn settled(&self, id: &TaskId, after: Seq, most: Option<i32>) -> Result<Reply, Fault> {
-        let mut tail = self.store.tail(id, after);
+    /// Waits until the turn of which `tail` reads has ended or is suspended (P-22); then the task as it is.
+    pub(super) async fn settled(
+        &self,
+        id: &TaskId,
+        mut tail: Tail,
+        most: Option<i32>,
+    ) -> Result<Reply, Fault> {
         loop {
             let entry = tail.next().await.map_err(fault_of)?;
             match FactKind::of_number(entry.kind) {
@@ -133,7 +137,12 @@ impl Inner {
                         return Ok(Reply::Message(message));
                     }
                 }
-                Some(kind) if kind.is_terminal() || kind.is_interrupting() => return self.now(id, most),
+                Some(kind) if kind.is_terminal() || kind.is_interrupting() => {
+                    return match tail.snapshot().filter(|snapshot| snapshot.history <= history(most)) {
+                        Some(snapshot) => Ok(Reply::Stored(snapshot.json)),
+                        None => self.now(id, most),
+                    };
+                }
                 Some(_) | None => {}
             }
         }

@@ -6,9 +6,9 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Call, Inner, Reply, TaskPage,
+    Inner, Reply, Request, TaskPage,
     access::{Act, may},
-    actor::Envelope,
+    envelope::Envelope,
     fault_of,
     stream::history,
 };
@@ -23,13 +23,13 @@ const PAGE: i32 = 50;
 
 impl Inner {
     /// `GetTask`.
-    pub(super) fn get_task(&self, call: &Call, get: &GetTask) -> Result<Reply, Fault> {
+    pub(super) fn get_task(&self, call: &Request, get: &GetTask) -> Result<Reply, Fault> {
         let row = self.row(call, &get.id, Act::See)?;
         self.shown(&row, history(get.history_length), true)
     }
 
     /// `ListTasks`: the caller's own of this agent (P-14).
-    pub(super) async fn list_tasks(&self, call: &Call, list: &ListTasks) -> Result<Reply, Fault> {
+    pub(super) async fn list_tasks(&self, call: &Request, list: &ListTasks) -> Result<Reply, Fault> {
         let query = query(Some(call.caller.principal.clone()), Some(&call.agent), list)?;
         self.page(query, list).await.map(Reply::Page)
     }
@@ -63,7 +63,7 @@ impl Inner {
     /// `CancelTask`: answers when the task has ended (P-29).
     pub(super) async fn cancel_task(
         self: &Arc<Self>,
-        call: &Call,
+        call: &Request,
         cancel: &CancelTask,
     ) -> Result<Reply, Fault> {
         let row = self.row(call, &cancel.id, Act::Cancel)?;

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use tokio::sync::oneshot;
 
 use super::error::Error;
-use super::rows::{Append, Batch, Entry, Row, StreamId};
+use super::rows::{Append, Batch, Entry, Row, Snapshot, StreamId};
 use super::tasks::{self, Stored};
 use super::writer::{Group, Work};
 use super::{Shared, sends, sessions};
@@ -42,7 +42,11 @@ impl Work for Commit {
     fn done(self: Box<Self>, outcome: Result<(), Error>, shared: &Shared) {
         let answer = match (outcome, self.refused) {
             (Ok(()), None) => {
-                self.batch.appends.into_iter().for_each(|append| shared.wakes.publish(append));
+                let Batch { appends, rows } = self.batch;
+                for append in appends {
+                    let snapshot = snapshot(&rows, &append.stream);
+                    shared.wakes.publish(append, snapshot);
+                }
                 Ok(())
             }
             (Ok(()), Some(refused)) => Err(refused),
@@ -51,6 +55,14 @@ impl Work for Commit {
         // Whoever asked may have gone; what is written stays written.
         let _ = self.reply.send(answer);
     }
+}
+
+/// The task as a batch writes it whole.
+fn snapshot(rows: &[Row], stream: &StreamId) -> Option<Snapshot> {
+    rows.iter().find_map(|row| match row {
+        Row::Head(head) if head.id == *stream => head.snapshot.clone(),
+        _ => None,
+    })
 }
 
 /// Looks whether a batch may be written; answers with what is stored of its heads, in their order.

@@ -8,8 +8,10 @@ pub mod config;
 
 mod clock;
 mod dir;
+mod ended;
 mod error;
 mod journal;
+mod log;
 mod page;
 mod readers;
 mod retention;
@@ -42,6 +44,8 @@ pub use tail::{Tail, Watch};
 pub use tokens::TokenRow;
 
 use self::clock::Clock;
+use self::ended::Ended;
+use self::log::Log;
 use self::readers::Readers;
 use self::space::Space;
 use self::tail::Wakes;
@@ -64,6 +68,7 @@ struct Inner {
 /// What the writer and the handles share.
 struct Shared {
     wakes: Arc<Wakes>,
+    ended: Ended,
     space: Space,
     transactions: AtomicU64,
 }
@@ -90,7 +95,7 @@ impl Store {
         let lock = dir::lock(&config.dir, now)?;
         let space = Space::new(&config);
         let path = config.dir.join("node.db");
-        let db = match open_database(&path, &config, scripts) {
+        let mut db = match open_database(&path, &config, scripts) {
             Err(Error::Full(_)) => {
                 space.give_up_ballast();
                 open_database(&path, &config, scripts)?
@@ -102,9 +107,15 @@ impl Store {
         if clock.is_early() {
             tracing::warn!(%now, "the clock is wrong: it shows a time before this program was made");
         }
-        let shared = Arc::new(Shared { wakes: Arc::default(), space, transactions: AtomicU64::new(0) });
+        let shared = Arc::new(Shared {
+            wakes: Arc::default(),
+            ended: Ended::default(),
+            space,
+            transactions: AtomicU64::new(0),
+        });
         let (calls, inbox) = mpsc::channel();
-        let writer = Writer::new(db, Arc::clone(&shared), lock);
+        let log = Log::new(path.clone(), config.clone(), &mut db)?;
+        let writer = Writer::new(db, log, Arc::clone(&shared), lock);
         std::thread::Builder::new()
             .name("store".to_owned())
             .spawn(move || writer.run(&inbox))
@@ -150,7 +161,13 @@ impl Store {
     /// # Errors
     /// The database can't be read.
     pub fn task(&self, id: &TaskId) -> Result<Option<TaskRow>, Error> {
-        self.0.readers.with(|db| tasks::load(db, id))
+        let deletions = match self.0.shared.ended.get(id) {
+            Ok(row) => return Ok(Some(row)),
+            Err(deletions) => deletions,
+        };
+        let row = self.0.readers.with(|db| tasks::load(db, id))?;
+        row.iter().for_each(|row| self.0.shared.ended.keep(row, deletions));
+        Ok(row)
     }
 
     /// Entries of a journal after a place, at most so many.
@@ -231,6 +248,12 @@ impl Store {
     #[must_use]
     pub fn tail(&self, stream: &StreamId, after: Seq) -> Tail {
         Tail::new(Arc::clone(&self.0.readers), &self.0.shared.wakes, stream, after)
+    }
+
+    /// A cursor over a journal whose first batch is yet to be committed; `after` lies in that batch.
+    #[must_use]
+    pub fn tail_of_new(&self, stream: &StreamId, after: Seq) -> Tail {
+        Tail::of_new(Arc::clone(&self.0.readers), &self.0.shared.wakes, stream, after)
     }
 
     /// The newest number of a journal, as far as it grows while somebody watches.

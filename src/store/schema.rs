@@ -23,9 +23,6 @@ const APPLICATION: i32 = 0x6132_6164;
 /// The binary that writes.
 const WRITER: &str = concat!("a2ad ", env!("CARGO_PKG_VERSION"));
 
-/// Pages of the log after which they go into the database: 16 MiB.
-const CHECKPOINT: u32 = 4096;
-
 /// Free pages that are not worth the work of giving them back.
 const SPARE: u32 = 256;
 
@@ -53,14 +50,8 @@ pub(super) fn open(path: &Path, config: &Config, scripts: &[&str]) -> Result<Con
         let path = path.display();
         return Err(Error::Io(format!("{path}: the file system does not allow a write-ahead log")));
     }
-    let synchronous = match config.durability {
-        Durability::Strict => "FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON",
-        Durability::Relaxed => "NORMAL",
-    };
-    db.execute_batch(&format!(
-        "PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = {CHECKPOINT};
-         PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;"
-    ))?;
+    synchronize(&db, config)?;
+    db.execute_batch("PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;")?;
     if let Some(max) = config.max {
         let page: u64 = db.query_row("PRAGMA page_size", (), |row| row.get::<_, u32>(0))?.into();
         db.query_row(&format!("PRAGMA max_page_count = {}", (max / page).max(1)), (), |_| Ok(()))?;
@@ -75,6 +66,26 @@ pub(super) fn cache_statements(db: &Connection) -> Result<(), Error> {
     db.set_prepared_statement_cache_capacity(64);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
+}
+
+/// How carefully is written, by every connection that writes.
+fn synchronize(db: &Connection, config: &Config) -> Result<(), Error> {
+    Ok(db.execute_batch(match config.durability {
+        Durability::Strict => {
+            "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON"
+        }
+        Durability::Relaxed => "PRAGMA synchronous = NORMAL",
+    })?)
+}
+
+/// Opens the database once more, to move its log.
+pub(super) fn open_beside(path: &Path, config: &Config) -> Result<Connection, Error> {
+    let db = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    synchronize(&db, config)?;
+    Ok(db)
 }
 
 fn version(db: &Connection) -> Result<u32, Error> {
@@ -125,7 +136,7 @@ fn migrate(db: &mut Connection, path: &Path, scripts: &[&str]) -> Result<(), Err
 
 /// Copies the database to `node.db.before-N`, if there is room.
 fn keep_copy(db: &Connection, path: &Path, from: u32, to: usize) -> Result<(), Error> {
-    checkpoint(db)?;
+    checkpoint(db, "TRUNCATE")?;
     let needed = fs::metadata(path).map_err(|error| Error::file("read", path, &error))?.len();
     if let Some(free) = path.parent().and_then(space::free)
         && free < needed.saturating_mul(2)
@@ -165,14 +176,24 @@ pub(super) fn shrink(db: &Connection) -> Result<bool, Error> {
         let mut pages = statement.query(())?;
         while pages.next()?.is_some() {}
     }
-    Ok(checkpoint(db)? && free <= SPARE + VACUUM)
+    Ok(checkpoint(db, "TRUNCATE")? && free <= SPARE + VACUUM)
 }
 
-/// Moves the log into the database and empties it; says whether no reader was in the way.
-pub(super) fn checkpoint(db: &Connection) -> Result<bool, Error> {
+/// Moves what of the log no reader needs any more into the database. Nobody waits for it.
+pub(super) fn move_log(db: &Connection) -> Result<(), Error> {
+    Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?)
+}
+
+/// Moves the log into the database and lets it begin anew; says whether no reader was in the way.
+pub(super) fn begin_anew(db: &Connection) -> Result<bool, Error> {
+    checkpoint(db, "RESTART")
+}
+
+fn checkpoint(db: &Connection, mode: &str) -> Result<bool, Error> {
     // A reader is done soon; those who want to write don't wait for him.
     db.busy_timeout(Duration::from_millis(20))?;
-    let busy = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, bool>(0));
+    let pragma = format!("PRAGMA wal_checkpoint({mode})");
+    let busy = db.query_row(&pragma, (), |row| row.get::<_, bool>(0));
     db.busy_timeout(BUSY)?;
     Ok(!busy?)
 }

@@ -70,14 +70,9 @@ impl Space {
             self.lay_ballast();
         }
         let free = free(&self.dir);
-        let bytes = self.size("node.db") + self.log_bytes();
+        let bytes = self.size("node.db") + self.size("node.db-wal");
         let writable = self.writable(free, bytes);
         Room { free, writable, bytes }
-    }
-
-    /// Bytes that the database's log takes.
-    pub(super) fn log_bytes(&self) -> u64 {
-        self.size("node.db-wal")
     }
 
     fn size(&self, name: &str) -> u64 {

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::error::Error;
 use super::journal;
 use super::readers::Readers;
-use super::rows::{Append, Entry, StreamId};
+use super::rows::{Append, Entry, Snapshot, StreamId};
 use crate::model::Seq;
 
 /// Entries that a reader takes from the database at a time.
@@ -38,11 +38,12 @@ struct Channel {
     recent: Mutex<Recent>,
 }
 
-/// The newest entries, dense, oldest first.
+/// The newest entries, dense, oldest first; and the task as of the last one, where it was written whole with it.
 #[derive(Default)]
 struct Recent {
     entries: VecDeque<Entry>,
     bytes: usize,
+    snapshot: Option<Snapshot>,
 }
 
 impl Recent {
@@ -83,11 +84,12 @@ impl Wakes {
     }
 
     /// Tells the readers of a journal what it gained. The writer calls it in the order of the journal.
-    pub(super) fn publish(&self, append: Append) {
+    pub(super) fn publish(&self, append: Append, snapshot: Option<Snapshot>) {
         let Some(channel) = self.streams().watched.get(&append.stream).cloned() else { return };
         let Some(newest) = append.entries.last().map(|entry| entry.seq) else { return };
         let mut recent = channel.recent.lock().unwrap_or_else(PoisonError::into_inner);
         append.entries.into_iter().for_each(|entry| recent.push(entry));
+        recent.snapshot = snapshot.filter(|snapshot| snapshot.json.len() <= BYTES);
         drop(recent);
         channel.newest.send_replace(Newest::At(newest));
     }
@@ -155,8 +157,8 @@ impl Watch {
         }
     }
 
-    fn recent(&self, seq: Seq) -> Option<Entry> {
-        self.channel.recent.lock().unwrap_or_else(PoisonError::into_inner).get(seq)
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.channel.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -185,6 +187,11 @@ impl Tail {
         Self { readers, watch: wakes.watch(stream), cursor: after, page: VecDeque::new(), caught_up: false }
     }
 
+    /// Of a journal that is yet to begin: there is nothing to be read first.
+    pub(super) fn of_new(readers: Arc<Readers>, wakes: &Arc<Wakes>, stream: &StreamId, after: Seq) -> Self {
+        Self { caught_up: true, ..Self::new(readers, wakes, stream, after) }
+    }
+
     /// The next entry, once there is one. It does not stop by itself after a terminal fact. Safe to drop and call
     /// again: nothing is skipped.
     ///
@@ -205,6 +212,13 @@ impl Tail {
         }
     }
 
+    /// The task as of the last entry that was handed out, where it was written whole with it and that was just now.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        let recent = self.watch.recent();
+        recent.snapshot.as_ref().filter(|snapshot| snapshot.seq == self.cursor).cloned()
+    }
+
     /// The number of the last entry that was handed out.
     #[must_use]
     pub const fn cursor(&self) -> Seq {
@@ -219,7 +233,7 @@ impl Tail {
             }
             return Some(entry);
         }
-        self.watch.recent(self.cursor + 1)
+        self.watch.recent().get(self.cursor + 1)
     }
 
     fn read(&mut self) -> Result<(), Error> {

@@ -10,18 +10,13 @@ use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::oneshot;
 
 use super::error::Error;
+use super::log::Log;
 use super::rows::StreamId;
 use super::{Shared, schema};
 use crate::model::{AgentName, PrincipalId, TaskState};
 
 /// How many changes become one transaction at most.
 const MOST: usize = 1024;
-
-/// How many transactions may pass before the length of the log is looked at.
-const CHECKED: u32 = 32;
-
-/// Bytes of the log beyond which writers wait until it is emptied: four times what is usual.
-const LONG: u64 = 64 * 1024 * 1024;
 
 /// How long nobody must have written before the house is put in order.
 const IDLE: Duration = Duration::from_secs(1);
@@ -153,15 +148,14 @@ pub(super) struct Writer {
     owners: Owners,
     /// Why nothing may be written any more.
     broken: Option<Error>,
-    /// Transactions since the length of the log was looked at.
-    unchecked: u32,
+    log: Log,
     /// Held until the database is closed.
     lock: File,
 }
 
 impl Writer {
-    pub(super) fn new(db: Connection, shared: Arc<Shared>, lock: File) -> Self {
-        Self { db, shared, owners: HashMap::new(), broken: None, unchecked: 0, lock }
+    pub(super) fn new(db: Connection, log: Log, shared: Arc<Shared>, lock: File) -> Self {
+        Self { db, shared, owners: HashMap::new(), broken: None, log, lock }
     }
 
     /// Works until told to stop, or until nobody is left who could ask.
@@ -190,21 +184,6 @@ impl Writer {
         }
     }
 
-    /// Moves the log into the database once it has grown much longer than it should: while somebody always reads,
-    /// SQLite never finds the moment for it by itself.
-    fn check_log(&mut self) {
-        self.unchecked += 1;
-        if self.unchecked < CHECKED {
-            return;
-        }
-        self.unchecked = 0;
-        if self.shared.space.log_bytes() > LONG
-            && let Err(error) = schema::checkpoint(&self.db)
-        {
-            tracing::warn!(%error, "the store's log could not be shortened");
-        }
-    }
-
     /// Takes what else waits into the transaction of `first`.
     fn drain(&mut self, first: Box<dyn Work>, calls: &Receiver<Call>) -> Option<oneshot::Sender<()>> {
         let mut works = Vec::with_capacity(16);
@@ -218,7 +197,7 @@ impl Writer {
             }
         }
         self.commit(works);
-        self.check_log();
+        self.log.look(&self.db);
         closing
     }
 
@@ -261,6 +240,7 @@ impl Writer {
         match committed {
             Ok(gone) => {
                 self.shared.counted();
+                self.shared.ended.forget(&gone);
                 self.shared.wakes.gone(&gone);
                 Ok(())
             }
@@ -294,6 +274,7 @@ impl Writer {
 
     fn finish(self) {
         self.shared.wakes.close();
+        self.log.close();
         if let Err(error) = schema::shrink(&self.db) {
             tracing::warn!(%error, "the store's files could not be shortened");
         }

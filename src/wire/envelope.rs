@@ -82,12 +82,26 @@ impl Refused {
 struct Common<'a> {
     #[serde(rename = "jsonrpc")]
     _version: TwoPointZero,
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "common_id")]
     id: jsonrpsee_types::Id<'a>,
     #[serde(borrow)]
     method: Cow<'a, str>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
+}
+
+/// An id by its first letter; jsonrpsee's own reading tries one kind after the other, and words an error for each.
+fn common_id<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<jsonrpsee_types::Id<'a>, D::Error> {
+    let text = <&'a RawValue>::deserialize(deserializer)?.get();
+    if let Ok(number) = text.parse() {
+        return Ok(jsonrpsee_types::Id::Number(number));
+    }
+    if let Ok(plain) = serde_json::from_str(text) {
+        return Ok(jsonrpsee_types::Id::Str(Cow::Borrowed(plain)));
+    }
+    serde_json::from_str(text).map_err(serde::de::Error::custom)
 }
 
 /// Reads a body.

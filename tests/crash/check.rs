@@ -25,8 +25,13 @@ pub(crate) fn after_death(node: &Node, ledger: &Ledger) {
         }
     }
     for (ask, told) in messages {
-        let again = ask_of(node, &ask);
-        assert_eq!(again["result"]["message"], told["message"], "a bare message that was answered: {ask:?}");
+        let again = ask_of(node, &ask)["result"]["message"].clone();
+        assert_eq!(again["metadata"]["a2ad/replayed"], true, "{ask:?}");
+        assert_eq!(
+            without_metadata(&again),
+            without_metadata(&told["message"]),
+            "a bare message that was answered: {ask:?}"
+        );
         ledger.book().joined += 1;
     }
     for ask in unanswered {
@@ -58,6 +63,12 @@ pub(crate) fn all(node: &Node, ledger: &Ledger) {
 
 fn ask_of(node: &Node, ask: &Ask) -> Value {
     ask.send(node.addr, &node.token).unwrap_or_else(|error| panic!("{error} at {ask:?}:\n{}", node.log()))
+}
+
+fn without_metadata(message: &Value) -> Value {
+    let mut message = message.clone();
+    message.as_object_mut().unwrap().remove("metadata");
+    message
 }
 
 /// The task is there, in the state that was told or in one that is true; gives the state.

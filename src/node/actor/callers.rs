@@ -8,8 +8,9 @@ use super::{
     super::{
         book::Patience,
         dispatch::{Admission, Permit},
+        envelope::Said,
     },
-    Actor, Said,
+    Actor,
 };
 use crate::{
     lifecycle::{Author, Command},

@@ -19,43 +19,18 @@ use super::{
     agents::Served,
     book::Book,
     dispatch::Permit,
+    envelope::{Envelope, First},
     prompt,
     turn::{Told, Turn},
 };
 use crate::{
     lifecycle::{Author, Fact},
-    model::{AgentName, Fault, Message, Metadata, Outcome, Seq, TaskId, TaskState},
+    model::{AgentName, Fault, Message, Metadata, Outcome, TaskId, TaskState},
     runtime::{Job, Prompt, Reason},
-    store::Row,
 };
 
 /// Beyond `grace`, how long a run may take to end until it is dropped (P-29).
 pub(super) const AFTER_GRACE: Duration = Duration::from_millis(1500);
-
-/// What comes into an actor.
-pub(super) enum Envelope {
-    /// A caller's further message; the answer is the place of its entry.
-    Say { said: Said, answer: oneshot::Sender<Result<Seq, Fault>> },
-    /// Somebody wants the task to end; the answer comes when it has.
-    Cancel { by: Author, answer: oneshot::Sender<Result<(), Fault>> },
-    /// A place is free: the turn begins.
-    Begin(Permit),
-    /// Another task waits for the conversation of this suspended one.
-    MakeRoom,
-    /// The node stops.
-    Shutdown,
-}
-
-/// A caller's message and what came with it.
-#[derive(Clone)]
-pub(super) struct Said {
-    pub(super) by: Author,
-    pub(super) message: Message,
-    pub(super) metadata: Option<Metadata>,
-    pub(super) modes: Vec<String>,
-    /// Idempotency rows that belong in the same commit, completed once the entry's place is known.
-    pub(super) rows: Vec<Row>,
-}
 
 /// One live task.
 pub(super) struct Actor {
@@ -73,6 +48,8 @@ pub(super) struct Actor {
     before: TaskState,
     /// Whether the node runs the turn again after a restart.
     resumed: bool,
+    /// Whether the conversation began with this task, so that no runtime can remember it.
+    new_context: bool,
     /// Who asked for the end, and who waits for it.
     canceled_by: Option<Author>,
     waiting: Vec<oneshot::Sender<Result<(), Fault>>>,
@@ -82,7 +59,7 @@ pub(super) struct Actor {
 pub(super) async fn revive(node: Arc<Inner>, id: TaskId, inbox: mpsc::UnboundedReceiver<Envelope>) {
     match Book::claim(&node.store, &id).await {
         Ok(Some((book, events))) => {
-            let mut actor = Actor::new(node, book, inbox);
+            let mut actor = Box::new(Actor::new(node, book, inbox));
             if let Some(Fact::Opened { modes, metadata, .. }) = events.first().map(|event| &event.fact) {
                 actor.modes.clone_from(modes);
                 actor.metadata.clone_from(metadata);
@@ -120,25 +97,24 @@ impl Actor {
             modes: Vec::new(),
             before: TaskState::Submitted,
             resumed: false,
+            new_context: false,
             canceled_by: None,
             waiting: Vec::new(),
         }
     }
 
-    /// What the first turn starts from.
-    pub(super) fn given(&mut self, message: Message, metadata: Option<Metadata>, modes: Vec<String>) {
-        self.unread.push_back(message);
-        self.metadata = metadata;
-        self.modes = modes;
-    }
-
-    /// The first turn has its place.
-    pub(super) fn admitted(&mut self, permit: Permit) {
+    /// Begins the first turn of a new task, which has its place.
+    pub(super) fn begins(&mut self, first: First, permit: Permit) {
+        self.unread.push_back(first.message);
+        self.metadata = first.metadata;
+        self.modes = first.modes;
+        self.new_context = first.new_context;
         self.permit = Some(permit);
+        self.run();
     }
 
-    /// Works until nothing is to do.
-    pub(super) async fn work(mut self) {
+    /// Works until nothing is to do. What happens seldom has its state elsewhere, so that most tasks stay small.
+    pub(super) async fn work(mut self: Box<Self>) {
         loop {
             if self.idle() && self.node.desk.leave(&self.book.row.id, &self.inbox) {
                 return;
@@ -146,11 +122,11 @@ impl Actor {
             let alarm = self.turn.as_ref().and_then(Turn::alarm);
             tokio::select! {
                 envelope = self.inbox.recv() => match envelope {
-                    Some(envelope) => self.receive(envelope).await,
+                    Some(envelope) => Box::pin(self.receive(envelope)).await,
                     None => return,
                 },
                 told = told(&mut self.turn) => self.told(told).await,
-                () = at(alarm) => self.rang().await,
+                () = at(alarm) => Box::pin(self.rang()).await,
             }
         }
     }
@@ -185,7 +161,7 @@ impl Actor {
     }
 
     /// Starts the runtime with the first unread message; the others follow it.
-    pub(super) fn run(&mut self) {
+    fn run(&mut self) {
         let Some(message) = self.unread.pop_front() else { return };
         let served = match self.served() {
             Ok(served) => served,
@@ -196,7 +172,10 @@ impl Actor {
             }
         };
         let row = &self.book.row;
-        let session = self.node.store.session(&row.agent, &row.scope, &row.context).ok().flatten();
+        let session = match std::mem::take(&mut self.new_context) {
+            true => None,
+            false => self.node.store.session(&row.agent, &row.scope, &row.context).ok().flatten(),
+        };
         let (history, truncated) = prompt::history(self.book.task(), self.unread.len() + 1);
         let prompt = Prompt {
             message,

@@ -24,7 +24,7 @@ impl Actor {
             // The task stays as it is; its answer starts a new run (J-18, J-20).
             self.take_in(steps).await;
             self.end_run();
-            self.go_on().await;
+            Box::pin(self.go_on()).await;
             return;
         }
         if turn.gone {

@@ -274,3 +274,39 @@ async fn durability_is_what_the_configuration_says() {
         assert_eq!(pragmas, (level, 2), "{durability:?}");
     }
 }
+
+/// However fast somebody writes and however constantly somebody reads: the log is moved and begins anew.
+#[tokio::test]
+async fn the_log_stays_short_while_everybody_is_busy() {
+    let place = Place::new();
+    let store = place.open().await;
+    let mut row = TaskRow { seq: 1, ..task("t1") };
+    store.commit(opening(&row, 1)).await.unwrap();
+    let reader = store.clone();
+    let reading = tokio_util::sync::CancellationToken::new();
+    let read = reading.clone();
+    let busy = blocking(move || {
+        while !read.is_cancelled() {
+            reader.entries(&TaskId::from("t1"), 0, 1)?;
+        }
+        Ok(())
+    });
+    let write = async {
+        let mut longest = 0;
+        for _ in 0..192 {
+            let mut batch = going_on(&row, row.seq + 1);
+            batch.appends[0].entries[0].fact = Bytes::from(vec![7; 1 << 20]);
+            store.commit(batch).await.unwrap();
+            row.seq += 1;
+            longest = longest.max(fs::metadata(place.file("node.db-wal")).unwrap().len());
+        }
+        reading.cancel();
+        longest
+    };
+    let (longest, outcome) = tokio::join!(write, busy);
+    outcome.unwrap();
+    assert!(longest < 128 << 20, "the log grew to {} MiB of 192 written", longest >> 20);
+    store.close().await;
+    assert!(!place.file("node.db-wal").exists());
+    assert_eq!(place.open().await.entries(&row.id, 0, 500).unwrap().len(), 193);
+}

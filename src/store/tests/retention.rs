@@ -164,3 +164,19 @@ async fn a_context_is_deleted_for_its_owner_only() {
     assert_eq!(ids(left.tasks), ["t1", "t4"]);
     assert!(store.session(&agent("claude"), &PrincipalId::local(), &foreign.context).unwrap().is_some());
 }
+
+#[tokio::test]
+async fn a_task_that_was_asked_for_again_and_again_is_gone_once_it_is_deleted() {
+    let place = Place::new();
+    let store = place.open().await;
+    let row = TaskRow { state: TaskState::Completed, ..task("t1") };
+    let snapshot = Snapshot { json: Bytes::from_static(b"{}"), seq: 1, history: 0 };
+    let mut batch = opening(&row, 1);
+    batch.rows = vec![Row::NewTask(TaskRow { seq: 1, snapshot: Some(snapshot), ..row.clone() })];
+    store.commit(batch).await.unwrap();
+    let first = store.task(&row.id).unwrap();
+    assert_eq!(first.as_ref().map(|row| row.state), Some(TaskState::Completed));
+    assert_eq!(store.task(&row.id).unwrap(), first);
+    assert!(store.delete_task(&row.id).await.unwrap());
+    assert_eq!(store.task(&row.id).unwrap(), None);
+}
