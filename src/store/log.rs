@@ -74,7 +74,7 @@ impl Log {
     /// Has the thread move what is there; says whether there is one.
     fn begin(&mut self) -> bool {
         if self.mover.is_none() {
-            self.mover = Mover::start(&self.path, &self.config).inspect_err(|error| warn_of(error)).ok();
+            self.mover = Mover::start(&self.path, &self.config).inspect_err(warn_of).ok();
         }
         self.mover.as_ref().is_some_and(Mover::begin)
     }
