@@ -5,6 +5,7 @@
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use super::error::Error;
 use crate::model::Timestamp;
@@ -45,18 +46,30 @@ fn private(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
+/// For an instant a lock may be held by who only looks whether a node lives, or by a child that has been forked and has
+/// not yet let go of its parent's files; neither is a node.
+const LOCK_TRIES: u32 = 25;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
 /// Takes the lock that a node holds as long as it lives, and writes into it who that is.
 pub(super) fn lock(dir: &Path, now: Timestamp) -> Result<File, Error> {
     let path = dir.join("node.lock");
     let mut file = create(&path, OpenOptions::new().read(true).write(true).create(true).truncate(false))
         .map_err(|error| Error::file("open", &path, &error))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let (pid, since) = holder(&mut file);
-            return Err(Error::Locked { dir: dir.to_owned(), pid, since });
+    let mut tries = LOCK_TRIES;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if tries > 0 => {
+                tries -= 1;
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => {
+                let (pid, since) = holder(&mut file);
+                return Err(Error::Locked { dir: dir.to_owned(), pid, since });
+            }
+            Err(TryLockError::Error(error)) => return Err(Error::file("lock", &path, &error)),
         }
-        Err(TryLockError::Error(error)) => return Err(Error::file("lock", &path, &error)),
     }
     let text = format!("{} {now}\n", std::process::id());
     file.set_len(0)
