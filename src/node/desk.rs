@@ -27,11 +27,11 @@ const TRIES: usize = 16;
 /// All live actors.
 #[derive(Default)]
 pub(super) struct Desk {
-    live: Mutex<HashMap<TaskId, mpsc::UnboundedSender<Envelope>>>,
+    live: Mutex<HashMap<TaskId, mpsc::UnboundedSender<Box<Envelope>>>>,
 }
 
 impl Desk {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TaskId, mpsc::UnboundedSender<Envelope>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TaskId, mpsc::UnboundedSender<Box<Envelope>>>> {
         // One insert or remove a lock: a panic elsewhere can't have torn it.
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -39,7 +39,7 @@ impl Desk {
     /// Tells every live actor that the node stops.
     pub(super) fn shut(&self) {
         for inbox in self.lock().values() {
-            let _ = inbox.send(Envelope::Shutdown);
+            let _ = inbox.send(Box::new(Envelope::Shutdown));
         }
     }
 
@@ -54,7 +54,7 @@ impl Desk {
     }
 
     /// An actor leaves, unless something came in meanwhile.
-    pub(super) fn leave(&self, id: &TaskId, inbox: &mpsc::UnboundedReceiver<Envelope>) -> bool {
+    pub(super) fn leave(&self, id: &TaskId, inbox: &mpsc::UnboundedReceiver<Box<Envelope>>) -> bool {
         let mut live = self.lock();
         if !inbox.is_empty() {
             return false;
@@ -73,7 +73,7 @@ impl Inner {
     }
 
     /// The inbox of a task's actor, which is started if need be.
-    fn inbox(self: &Arc<Self>, id: &TaskId) -> mpsc::UnboundedSender<Envelope> {
+    fn inbox(self: &Arc<Self>, id: &TaskId) -> mpsc::UnboundedSender<Box<Envelope>> {
         let mut live = self.desk.lock();
         if let Some(inbox) = live.get(id) {
             return inbox.clone();
@@ -122,7 +122,7 @@ impl Inner {
     ) -> Result<T, Fault> {
         for _ in 0..TRIES {
             let (answer, answered) = oneshot::channel();
-            if self.inbox(id).send(envelope(answer)).is_ok()
+            if self.inbox(id).send(Box::new(envelope(answer))).is_ok()
                 && let Ok(result) = answered.await
             {
                 return result;
@@ -141,7 +141,7 @@ impl Inner {
                     Some(Wake::MakeRoom(task)) => {
                         let inbox = self.desk.lock().get(&task).cloned();
                         if let Some(inbox) = inbox {
-                            let _ = inbox.send(Envelope::MakeRoom);
+                            let _ = inbox.send(Box::new(Envelope::MakeRoom));
                         }
                     }
                     None => return,
@@ -153,7 +153,7 @@ impl Inner {
 
     /// A waiting task begins. An actor that leaves just then is started again.
     fn begin(self: &Arc<Self>, task: &TaskId, permit: Permit) {
-        let mut envelope = Envelope::Begin(permit);
+        let mut envelope = Box::new(Envelope::Begin(permit));
         for _ in 0..TRIES {
             match self.inbox(task).send(envelope) {
                 Ok(()) => return,

@@ -114,7 +114,7 @@ pub fn answers() -> (AnswerSender, Answers) {
 /// The node's end. Knows how many messages were taken even after the other end is gone.
 #[derive(Debug)]
 pub struct AnswerSender {
-    sender: mpsc::Sender<Message>,
+    sender: mpsc::Sender<Box<Message>>,
     taken: Arc<AtomicUsize>,
 }
 
@@ -124,7 +124,7 @@ impl AnswerSender {
     /// # Errors
     /// The message, if the run is gone or has as many as it can hold.
     pub fn send(&self, message: Message) -> Result<(), Box<Message>> {
-        self.sender.try_send(message).map_err(|unsent| Box::new(unsent.into_inner()))
+        self.sender.try_send(Box::new(message)).map_err(mpsc::error::TrySendError::into_inner)
     }
 
     /// Whether there is room for a message.
@@ -143,7 +143,7 @@ impl AnswerSender {
 /// The run's end.
 #[derive(Debug)]
 pub struct Answers {
-    receiver: mpsc::Receiver<Message>,
+    receiver: mpsc::Receiver<Box<Message>>,
     taken: Arc<AtomicUsize>,
 }
 
@@ -165,11 +165,11 @@ impl Answers {
         self.count(message)
     }
 
-    fn count(&self, message: Option<Message>) -> Option<Message> {
+    fn count(&self, message: Option<Box<Message>>) -> Option<Message> {
         if message.is_some() {
             self.taken.fetch_add(1, Ordering::AcqRel);
         }
-        message
+        message.map(|message| *message)
     }
 }
 
