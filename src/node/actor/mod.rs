@@ -36,7 +36,7 @@ pub(super) const AFTER_GRACE: Duration = Duration::from_millis(1500);
 pub(super) struct Actor {
     node: Arc<Inner>,
     book: Book,
-    inbox: mpsc::UnboundedReceiver<Envelope>,
+    inbox: mpsc::UnboundedReceiver<Box<Envelope>>,
     turn: Option<Turn>,
     permit: Option<Permit>,
     /// Messages that no run has been given.
@@ -56,7 +56,7 @@ pub(super) struct Actor {
 }
 
 /// The actor of a stored task: takes it over and works.
-pub(super) async fn revive(node: Arc<Inner>, id: TaskId, inbox: mpsc::UnboundedReceiver<Envelope>) {
+pub(super) async fn revive(node: Arc<Inner>, id: TaskId, inbox: mpsc::UnboundedReceiver<Box<Envelope>>) {
     match Book::claim(&node.store, &id).await {
         Ok(Some((book, events))) => {
             let mut actor = Box::new(Actor::new(node, book, inbox));
@@ -85,7 +85,7 @@ pub(super) async fn revive(node: Arc<Inner>, id: TaskId, inbox: mpsc::UnboundedR
 }
 
 impl Actor {
-    pub(super) fn new(node: Arc<Inner>, book: Book, inbox: mpsc::UnboundedReceiver<Envelope>) -> Self {
+    pub(super) fn new(node: Arc<Inner>, book: Book, inbox: mpsc::UnboundedReceiver<Box<Envelope>>) -> Self {
         Self {
             node,
             book,
@@ -122,7 +122,7 @@ impl Actor {
             let alarm = self.turn.as_ref().and_then(Turn::alarm);
             tokio::select! {
                 envelope = self.inbox.recv() => match envelope {
-                    Some(envelope) => Box::pin(self.receive(envelope)).await,
+                    Some(envelope) => Box::pin(self.receive(*envelope)).await,
                     None => return,
                 },
                 told = told(&mut self.turn) => self.told(told).await,
