@@ -14,11 +14,11 @@ const COUNTED: u64 = 10_000;
 /// A context with more tasks is read in the order of the list, one with fewer whole.
 const SMALL: usize = 1_000;
 
-/// The places of a run between two times and before an id.
+/// The places of a run between two times and after an id.
 const MERGE: &str = "SELECT status_at, id FROM tasks INDEXED BY tasks_order
-     WHERE owner = ?1 AND state = ?2 AND status_at <= ?3 AND (status_at < ?3 OR id < ?4) AND status_at >= ?5
+     WHERE owner = ?1 AND state = ?2 AND status_at <= ?3 AND (status_at < ?3 OR id > ?4) AND status_at >= ?5
        AND (?6 IS NULL OR context = ?6)
-     ORDER BY status_at DESC, id DESC LIMIT ?7";
+     ORDER BY status_at DESC, id LIMIT ?7";
 
 /// What to list. `None` is no filter.
 #[derive(Clone, Debug, Default)]
@@ -192,7 +192,7 @@ fn small_context(db: &Connection, context: &ContextId, runs: &[Run]) -> Result<O
 fn cut(mut places: Vec<Place>, query: &PageQuery) -> Vec<Place> {
     places.retain(|place| {
         let after = query.before.as_ref().is_none_or(|(at, id)| {
-            place.status_at < at.millis() || (place.status_at == at.millis() && place.id < *id)
+            place.status_at < at.millis() || (place.status_at == at.millis() && place.id > *id)
         });
         after && since(query, place.status_at)
     });
@@ -206,7 +206,7 @@ fn since(query: &PageQuery, status_at: i64) -> bool {
 /// The first places of all runs together. Once enough are found, a run is read only as far as it is newer.
 fn merge(db: &Connection, query: &PageQuery, runs: &[Run], most: usize) -> Result<Vec<Place>, Error> {
     let mut statement = db.prepare_cached(MERGE)?;
-    // No time is so late that its ids would be compared.
+    // Every id is greater than the empty one.
     let (newest, id) = query.before.as_ref().map_or((i64::MAX, ""), |(at, id)| (at.millis(), id.as_str()));
     let mut oldest = query.since.map_or(i64::MIN, Timestamp::millis);
     let context = query.context.as_ref().map(ContextId::as_str);
@@ -248,7 +248,7 @@ fn count(db: &Connection, query: &PageQuery, runs: &[Run]) -> Result<u64, Error>
 }
 
 fn sort(places: &mut [Place]) {
-    places.sort_unstable_by(|a, b| b.status_at.cmp(&a.status_at).then_with(|| b.id.cmp(&a.id)));
+    places.sort_unstable_by(|a, b| b.status_at.cmp(&a.status_at).then_with(|| a.id.cmp(&b.id)));
 }
 
 fn place(row: &rusqlite::Row<'_>) -> rusqlite::Result<Place> {

@@ -43,9 +43,8 @@ CREATE TABLE tasks (
     snapshot   INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- Lists, the queue, recovery and retention all walk this one; the id follows of itself and breaks ties. Read backwards
--- by lists: what comes later stands at the end, where adding is cheapest.
-CREATE INDEX tasks_order ON tasks (owner, state, status_at);
+-- Lists, the queue, recovery and retention all walk this one; the id follows of itself and breaks ties.
+CREATE INDEX tasks_order ON tasks (owner, state, status_at DESC);
 CREATE INDEX tasks_context ON tasks (context);
 
 -- Apart from the task, whose row is rewritten with every commit.
