@@ -15,6 +15,11 @@ fn main() {
         Some("hostile") => hostile::attack(&args[1..]),
         Some("node") => suite::node(&args[1..]),
         Some("suite") => suite::run(&args[1..], suite::TESTS),
+        Some("contained") => suite::contained(&args[1..]),
+        Some("first") => {
+            suite::mount_proc();
+            suite::run(&args[1..], suite::TESTS);
+        }
         Some("without") => {
             suite::forbid_namespaces();
             suite::run(&args[1..], suite::WITHOUT);

@@ -37,7 +37,7 @@ pub(crate) const WITHOUT: &[Test] = &[
 /// Long enough for a busy machine; only a failure waits so long.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Runs the suite as this user, without namespaces, and as another user if this one is root.
+/// Runs the suite as this user, in a container, without namespaces, and as another user if this one is root.
 pub(crate) fn launch(args: &[String]) {
     // SAFETY: no arguments.
     let root = unsafe { libc::getuid() } == 0;
@@ -46,8 +46,14 @@ pub(crate) fn launch(args: &[String]) {
     std::fs::copy(std::env::current_exe().expect("a path"), &me).expect("copied");
     std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o755)).expect("opened");
     let mut failed = Vec::new();
-    for (part, user) in [("suite", None), ("without", None), ("suite", Some(65534)), ("without", Some(65534))]
-    {
+    let parts = [
+        ("suite", None),
+        ("contained", None),
+        ("without", None),
+        ("suite", Some(65534)),
+        ("without", Some(65534)),
+    ];
+    for (part, user) in parts {
         if user.is_some() && !root {
             continue;
         }
@@ -426,6 +432,45 @@ pub(crate) fn forbid_namespaces() {
     std::fs::write("/proc/self/uid_map", format!("{uid} {uid} 1")).expect("written");
     std::fs::write("/proc/self/gid_map", format!("{gid} {gid} 1")).expect("written");
     std::fs::write("/proc/sys/user/max_user_namespaces", "0").expect("written");
+}
+
+/// Runs the suite as the first process of a container that was entered from outside: the parent of all orphans, and
+/// of a session whose number does not exist in there.
+pub(crate) fn contained(args: &[String]) {
+    // SAFETY: no arguments.
+    let (uid, gid) = unsafe { (libc::getuid(), libc::getgid()) };
+    let user = if uid == 0 { 0 } else { libc::CLONE_NEWUSER };
+    // SAFETY: this program has one thread yet.
+    if unsafe { libc::unshare(user | libc::CLONE_NEWPID | libc::CLONE_NEWNS) } != 0 {
+        return println!("NOT RUN, no namespaces here: {}", std::io::Error::last_os_error());
+    }
+    if user != 0 {
+        std::fs::write("/proc/self/setgroups", "deny").expect("written");
+        std::fs::write("/proc/self/uid_map", format!("{uid} {uid} 1")).expect("written");
+        std::fs::write("/proc/self/gid_map", format!("{gid} {gid} 1")).expect("written");
+    }
+    let status = Command::new(std::env::current_exe().expect("a path")).arg("first").args(args).status();
+    std::process::exit(status.expect("started").code().unwrap_or(101));
+}
+
+/// Gives the container its own `/proc`.
+pub(crate) fn mount_proc() {
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    // SAFETY: the strings live through the calls.
+    let mounted = unsafe {
+        let alone = libc::mount(
+            c"none".as_ptr(),
+            c"/".as_ptr(),
+            std::ptr::null(),
+            libc::MS_REC | libc::MS_PRIVATE,
+            std::ptr::null(),
+        );
+        alone == 0
+            && libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), flags, std::ptr::null())
+                == 0
+    };
+    assert!(mounted, "/proc of the container: {}", std::io::Error::last_os_error());
+    assert_eq!(std::process::id(), 1);
 }
 
 fn isolation_is_missing() {

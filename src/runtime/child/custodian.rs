@@ -8,6 +8,7 @@
 //! State of the process, not of one custody: a process has one set of children.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ static WORK: LazyLock<mpsc::Sender<Work>> = LazyLock::new(|| {
 /// Children that were started here: pid and start time, until the tree is proven empty.
 static TREES: Mutex<BTreeMap<u32, u64>> = Mutex::new(BTreeMap::new());
 
-/// Runs `work` on the thread and waits for it. `None`: the thread could not be made.
+/// Runs `work` on the thread and waits for it. `None`: the thread could not be made, or `work` panicked.
 pub(super) fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (answer, result) = mpsc::sync_channel(1);
     let work = Box::new(move || drop(answer.send(work())));
@@ -46,8 +47,9 @@ fn keep(inbox: &mpsc::Receiver<Work>) {
             inbox.recv_timeout(ROUND)
         };
         match work {
-            Ok(work) => work(),
-            Err(mpsc::RecvTimeoutError::Timeout) => host::bury_adopted(),
+            // A fault in one birth must not end all others: the children die with this thread.
+            Ok(work) => drop(catch_unwind(AssertUnwindSafe(work))),
+            Err(mpsc::RecvTimeoutError::Timeout) => drop(catch_unwind(host::bury_adopted)),
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
         }
     }

@@ -64,7 +64,7 @@ pub(super) fn spawn(custody: &Custody, mut order: Order) -> Result<Child, Error>
         give_birth(&order, &environment, &conditions, mark)
     };
     let born = custodian::run(birth).unwrap_or_else(|| {
-        let source = io::Error::other("the thread that starts children is gone");
+        let source = io::Error::other("the thread that starts children did not answer");
         Err(Error::Start { program, why: source.to_string(), source })
     });
     let mut born = match born {
