@@ -66,7 +66,7 @@ fn snapshot(rows: &[Row], stream: &StreamId) -> Option<Snapshot> {
 }
 
 /// Looks whether a batch may be written; answers with what is stored of its heads, in their order.
-fn check(group: &Group<'_>, batch: &Batch) -> Result<Vec<Stored>, Error> {
+fn check(group: &mut Group<'_>, batch: &Batch) -> Result<Vec<Stored>, Error> {
     let mut heads = Vec::new();
     for row in &batch.rows {
         match row {
@@ -76,7 +76,7 @@ fn check(group: &Group<'_>, batch: &Batch) -> Result<Vec<Stored>, Error> {
                 }
             }
             Row::Head(head) => {
-                let stored = tasks::stored(group.db, &head.id)?;
+                let stored = group.stored(&head.id)?;
                 let found = stored.as_ref().map_or(0, |stored| stored.seq);
                 match stored {
                     Some(stored) if stored.seq == head.expected && stored.epoch == head.epoch => {

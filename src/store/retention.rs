@@ -191,6 +191,7 @@ fn erase(group: &mut Group<'_>, id: &TaskId, stored: &Stored) -> Result<(), Erro
     }
     group.db.prepare_cached("DELETE FROM tasks WHERE id = ?1")?.execute([id.as_str()])?;
     group.count(stored.owner, stored.state, -1);
+    group.note(id, None);
     group.deleted(id.clone());
     Ok(())
 }

@@ -10,6 +10,7 @@ use super::writer::Group;
 use crate::model::{AgentName, ContextId, PrincipalId, Seq, TaskId, TaskState, Timestamp};
 
 /// What a change has to know of a stored task.
+#[derive(Clone, Copy)]
 pub(super) struct Stored {
     pub(super) seq: Seq,
     pub(super) epoch: u64,
@@ -59,6 +60,8 @@ pub(super) fn insert(group: &mut Group<'_>, task: &TaskRow) -> Result<(), Error>
             snapshot,
         ))?;
     group.count(owner, task.state, 1);
+    let stored = Stored { seq: task.seq, epoch: task.epoch, state: task.state, owner, snapshot };
+    group.note(&task.id, Some(stored));
     Ok(())
 }
 
@@ -93,6 +96,7 @@ pub(super) fn update(group: &mut Group<'_>, head: &Head, stored: &Stored) -> Res
         group.count(stored.owner, stored.state, -1);
         group.count(stored.owner, head.state, 1);
     }
+    group.note(&head.id, Some(Stored { seq: head.seq, state: head.state, snapshot, ..*stored }));
     Ok(())
 }
 
@@ -113,8 +117,9 @@ fn write_snapshot(db: &Connection, over: Option<i64>, snapshot: &Snapshot) -> Re
 }
 
 /// Gives the task to a new holder: an earlier one can't write any more.
-pub(super) fn claim(group: &Group<'_>, id: &TaskId) -> Result<Option<TaskRow>, Error> {
+pub(super) fn claim(group: &mut Group<'_>, id: &TaskId) -> Result<Option<TaskRow>, Error> {
     group.db.prepare_cached("UPDATE tasks SET epoch = epoch + 1 WHERE id = ?1")?.execute([id.as_str()])?;
+    group.note(id, None);
     load(group.db, id)
 }
 

@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 use super::error::Error;
 use super::log::Log;
 use super::rows::StreamId;
+use super::tasks::{self, Stored};
 use super::{Shared, schema};
-use crate::model::{AgentName, PrincipalId, TaskState};
+use crate::model::{AgentName, PrincipalId, TaskId, TaskState};
 
 /// How many changes become one transaction at most.
 const MOST: usize = 1024;
@@ -76,11 +77,18 @@ where
 /// Numbers of the owners that have been met.
 type Owners = HashMap<(PrincipalId, AgentName), i64>;
 
+/// What is stored of tasks that go on, so that it need not be read again with each step.
+type Live = HashMap<TaskId, Stored>;
+
+/// How many of these are kept.
+const LIVE: usize = 4096;
+
 /// A transaction that is being filled.
 pub(super) struct Group<'a> {
     /// The connection, inside the transaction.
     pub(super) db: &'a Connection,
     owners: &'a mut Owners,
+    live: &'a mut Live,
     totals: HashMap<(i64, u8), i64>,
     newest: i64,
     gone: Vec<StreamId>,
@@ -107,6 +115,26 @@ impl Group<'_> {
         };
         self.owners.insert(key, id);
         Ok(id)
+    }
+
+    /// What is stored of a task.
+    pub(super) fn stored(&mut self, id: &TaskId) -> Result<Option<Stored>, Error> {
+        match self.live.get(id) {
+            Some(stored) => Ok(Some(*stored)),
+            None => tasks::stored(self.db, id),
+        }
+    }
+
+    /// Notes what has just been stored of a task; `None`: it is to be read.
+    pub(super) fn note(&mut self, id: &TaskId, stored: Option<Stored>) {
+        let Some(stored) = stored.filter(|stored| !stored.state.is_terminal()) else {
+            self.live.remove(id);
+            return;
+        };
+        if self.live.len() >= LIVE {
+            self.live.clear();
+        }
+        self.live.insert(id.clone(), stored);
     }
 
     /// Counts a task of an owner in or out of a state.
@@ -146,6 +174,7 @@ pub(super) struct Writer {
     db: Connection,
     shared: Arc<Shared>,
     owners: Owners,
+    live: Live,
     /// Why nothing may be written any more.
     broken: Option<Error>,
     log: Log,
@@ -155,7 +184,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(db: Connection, log: Log, shared: Arc<Shared>, lock: File) -> Self {
-        Self { db, shared, owners: HashMap::new(), broken: None, log, lock }
+        Self { db, shared, owners: HashMap::new(), live: HashMap::new(), broken: None, log, lock }
     }
 
     /// Works until told to stop, or until nobody is left who could ask.
@@ -223,7 +252,7 @@ impl Writer {
         if let Some(error) = &self.broken {
             return Err(error.clone());
         }
-        let filled = fill(&self.db, &mut self.owners, works).inspect_err(|error| {
+        let filled = fill(&self.db, &mut self.owners, &mut self.live, works).inspect_err(|error| {
             if matches!(error, Error::Corrupt(_)) {
                 self.broken = Some(error.clone());
             }
@@ -254,6 +283,7 @@ impl Writer {
     /// Forgets what a failed transaction did.
     fn undo(&mut self) {
         self.owners.clear();
+        self.live.clear();
         if !self.db.is_autocommit() {
             // Fails only where SQLite has undone the transaction itself.
             let _ = self.db.execute_batch("ROLLBACK");
@@ -286,9 +316,14 @@ impl Writer {
 }
 
 /// Begins a transaction and runs all in it; answers with the journals that it deletes.
-fn fill(db: &Connection, owners: &mut Owners, works: &mut [Box<dyn Work>]) -> Result<Vec<StreamId>, Error> {
+fn fill(
+    db: &Connection,
+    owners: &mut Owners,
+    live: &mut Live,
+    works: &mut [Box<dyn Work>],
+) -> Result<Vec<StreamId>, Error> {
     db.prepare_cached("BEGIN IMMEDIATE")?.execute(())?;
-    let mut group = Group { db, owners, totals: HashMap::new(), newest: i64::MIN, gone: Vec::new() };
+    let mut group = Group { db, owners, live, totals: HashMap::new(), newest: i64::MIN, gone: Vec::new() };
     for work in works {
         work.run(&mut group)?;
     }

@@ -43,8 +43,9 @@ CREATE TABLE tasks (
     snapshot   INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- Lists, the queue, recovery and retention all walk this one; the id follows of itself and breaks ties.
-CREATE INDEX tasks_order ON tasks (owner, state, status_at DESC);
+-- Lists, the queue, recovery and retention all walk this one; the id follows of itself. Lists read it backwards: what
+-- comes later stands at the end of its run, where adding fills pages instead of splitting them.
+CREATE INDEX tasks_order ON tasks (owner, state, status_at);
 CREATE INDEX tasks_context ON tasks (context);
 
 -- Apart from the task, whose row is rewritten with every commit.
