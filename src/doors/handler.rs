@@ -82,7 +82,8 @@ async fn answer(state: &Arc<State>, peer: Peer, id: String, request: Request<Inc
             }
             inbound.discard().await;
             // An address of the node's that names no agent is a path that leads nowhere (P-11).
-            let form = if matches!(refusal, Refusal::Fault(Fault::NoAgent(_))) { Form::Rest } else { form };
+            let nowhere = matches!(refusal, Refusal::Fault(Fault::NoAgent(_) | Fault::AgentRemoved(_)));
+            let form = if nowhere { Form::Rest } else { form };
             refusal.response(form, &inbound.id)
         }
     };

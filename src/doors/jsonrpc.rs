@@ -6,6 +6,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use tracing::Span;
 
 use super::{
+    addressed::Addressed,
     auth::Who,
     body::{Body, Response},
     inbound::Inbound,
@@ -16,10 +17,7 @@ use super::{
 };
 use crate::{
     model::{Caller, Fault, Operation, Timestamp},
-    node::{
-        Answer, Call, Reply, TaskPage, Updates,
-        agents::{Registry, Served},
-    },
+    node::{Answer, Call, Reply, TaskPage, Updates, agents::Registry},
     wire::{
         Dialect, Method, Page, Single,
         envelope::{self, Id},
@@ -41,10 +39,12 @@ pub(super) async fn serve(
     let registry = state.node.agents();
     let fixed = match agent {
         None => None,
-        Some(name) => Some(registry.get(name).ok_or_else(|| Fault::NoAgent(name.to_owned()))?),
+        Some(name) => Some(
+            Addressed::find(&state.node, &registry, name)?.ok_or_else(|| Fault::NoAgent(name.to_owned()))?,
+        ),
     };
-    if let Some(served) = fixed {
-        allowed(&who.caller, served)?;
+    if let Some(agent) = &fixed {
+        allowed(&who.caller, agent)?;
     }
     if !inbound.is_json() {
         let media_type = inbound.media_type().unwrap_or_else(|| "body without a Content-Type".into());
@@ -75,32 +75,32 @@ struct Asked<'a> {
     inbound: &'a Inbound,
     who: Who,
     registry: &'a Registry,
-    fixed: Option<&'a Arc<Served>>,
+    fixed: Option<Addressed>,
 }
 
 impl Asked<'_> {
     /// From the envelope to the answer.
-    async fn carry_out(self, call: &envelope::Call<'_>) -> Result<Response, Fault> {
+    async fn carry_out(mut self, call: &envelope::Call<'_>) -> Result<Response, Fault> {
         let (dialect, method) = self.dialect(&call.method)?;
         if call.id.is_none() && method.streams() {
             return Err(Fault::InvalidRequest("a stream needs an id to answer to".into()));
         }
         let operation = dialect.decode_call(method, call.params)?;
-        let served = self.agent(operation.tenant())?;
-        allowed(&self.who.caller, served)?;
-        record(served, &operation);
+        let agent = self.agent(operation.tenant())?;
+        allowed(&self.who.caller, &agent)?;
+        record(&agent, &operation);
         let declared = declared(self.inbound);
-        check(served, method, &declared)?;
+        agent.check(method, &declared)?;
         let artifacts = matches!(&operation, Operation::ListTasks(list) if list.include_artifacts);
         let waits = waits(&operation);
         let call_of_node = Call {
             caller: self.who.caller.clone(),
-            agent: served.name.clone(),
+            agent: agent.name().clone(),
             operation,
             key: key(self.inbound)?,
             after: last_event(self.inbound),
         };
-        let activated = activated(served, &declared);
+        let activated = agent.activated(&declared);
         let place = self.place(method)?;
         let Answer { reply, replayed } = self.call(call_of_node, waits).await?;
         let id = call.id.clone().unwrap_or(Id::NULL);
@@ -126,21 +126,20 @@ impl Asked<'_> {
 
     /// Which agent: that of the path, which `params.tenant` may repeat, else that of `params.tenant`, else the default
     /// (P-11, P-14).
-    fn agent(&self, tenant: Option<&str>) -> Result<&Arc<Served>, Fault> {
-        match (self.fixed, tenant) {
-            (Some(fixed), Some(tenant)) if fixed.name.as_str() != tenant => Err(Fault::invalid(
-                "tenant",
-                format!("the path names the agent {}; leave the tenant out", fixed.name),
-            )),
+    fn agent(&mut self, tenant: Option<&str>) -> Result<Addressed, Fault> {
+        let invalid = |why: String| Fault::invalid("tenant", why);
+        match (self.fixed.take(), tenant) {
+            (Some(fixed), Some(tenant)) if fixed.name().as_str() != tenant => {
+                Err(invalid(format!("the path names the agent {}; leave the tenant out", fixed.name())))
+            }
             (Some(fixed), _) => Ok(fixed),
-            (None, Some(tenant)) => self
-                .registry
-                .get(tenant)
-                .ok_or_else(|| Fault::invalid("tenant", "there is no agent of this name")),
+            (None, Some(tenant)) => Addressed::find(&self.state.node, self.registry, tenant)?
+                .ok_or_else(|| invalid("there is no agent of this name".into())),
             (None, None) => self
                 .registry
                 .default()
-                .ok_or_else(|| Fault::invalid("tenant", "no agent is the default: name one")),
+                .map(|served| Addressed::Served(served.clone()))
+                .ok_or_else(|| invalid("no agent is the default: name one".into())),
         }
     }
 
@@ -197,24 +196,8 @@ pub(super) fn written(page: &TaskPage, artifacts: bool) -> Page<'_> {
 }
 
 /// Whether a caller may use an agent.
-fn allowed(caller: &Caller, served: &Served) -> Result<(), Fault> {
-    if caller.may_call.holds(&served.name) { Ok(()) } else { Err(Fault::not_yours(&served.name)) }
-}
-
-/// What an agent asks of every call, before any task is looked up (P-5, P-19).
-fn check(served: &Served, method: Method, declared: &[&str]) -> Result<(), Fault> {
-    let config = &served.config;
-    let missing =
-        config.extensions.iter().find(|known| known.required && !declared.contains(&known.uri.as_str()));
-    if let Some(missing) = missing.filter(|_| method != Method::GetCard) {
-        return Err(Fault::ExtensionRequired(missing.uri.clone()));
-    }
-    if method.streams() && !config.capabilities.streaming {
-        return Err(Fault::Unsupported(
-            "this agent does not stream; send with SendMessage, poll with GetTask".into(),
-        ));
-    }
-    Ok(())
+fn allowed(caller: &Caller, agent: &Addressed) -> Result<(), Fault> {
+    if caller.may_call.holds(agent.name()) { Ok(()) } else { Err(Fault::not_yours(agent.name())) }
 }
 
 /// Whether the answer may take as long as a turn.
@@ -234,19 +217,6 @@ fn declared(inbound: &Inbound) -> Vec<&str> {
         .map(str::trim)
         .filter(|uri| !uri.is_empty())
         .collect()
-}
-
-/// Those of them that the agent knows, as they are said back (A2A-159).
-fn activated(served: &Served, declared: &[&str]) -> Option<String> {
-    let known: Vec<&str> = declared
-        .iter()
-        .copied()
-        .filter(|uri| {
-            *uri == super::card::NODE_EXTENSION
-                || served.config.extensions.iter().any(|known| known.uri == *uri)
-        })
-        .collect();
-    (!known.is_empty()).then(|| known.join(", "))
 }
 
 /// The longest `Idempotency-Key`.
@@ -272,9 +242,9 @@ fn last_event(inbound: &Inbound) -> Option<u64> {
 }
 
 /// Puts agent, task and context on every line of the log.
-fn record(served: &Served, operation: &Operation) {
+fn record(agent: &Addressed, operation: &Operation) {
     let span = Span::current();
-    span.record("agent", served.name.as_str());
+    span.record("agent", agent.name().as_str());
     let (task, context) = match operation {
         Operation::Send(send) | Operation::Stream(send) => {
             (send.message.task_id.as_ref(), send.message.context_id.as_ref())

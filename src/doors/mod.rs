@@ -10,11 +10,12 @@
 //! | `handler`, `inbound` | one request: id, gate, route, door |
 //! | `gate`, `auth`, `limits` | where it comes from, who asks, how much |
 //! | `router` | path to door, the one table |
-//! | `jsonrpc`, `sse` | the envelope, and streams in it |
+//! | `jsonrpc`, `addressed`, `sse` | the envelope, whom it is for, and streams in it |
 //! | `card`, `agents`, `cache`, `health` | what is open to everybody |
 //! | `ops` | the operator's calls |
 //! | `refusal`, `body` | answers, and errors outside the envelope |
 
+mod addressed;
 mod agents;
 mod auth;
 mod body;

@@ -68,6 +68,12 @@ pub enum Fault {
     /// No agent of that name.
     #[error("there is no agent {0}")]
     NoAgent(String),
+    /// One that there was: its tasks are still there (O-22).
+    #[error(
+        "there is no agent {0} any more: it was removed from this node; its tasks can still be read (GetTask, ListTasks, \
+         SubscribeToTask) and canceled (CancelTask)"
+    )]
+    AgentRemoved(AgentName),
     /// More than is taken.
     #[error("{0}")]
     TooLarge(String),

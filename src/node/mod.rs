@@ -212,6 +212,14 @@ impl Node {
         self.0.registry.load_full()
     }
 
+    /// Whether there are tasks of an agent, be it served or not (O-22).
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn remembers(&self, agent: &AgentName) -> Result<bool, Fault> {
+        self.0.store.knows(agent).map_err(fault_of)
+    }
+
     /// Takes a new configuration: running turns keep the agent they began with (O-22).
     pub async fn adopt(&self, registry: Registry, config: config::Config, tokens: Vec<FileToken>) {
         self.0.dispatch.limit(limits(&config));

@@ -236,6 +236,14 @@ impl Store {
         self.look(page::totals).await
     }
 
+    /// Whether there is a task of an agent, whoever owns it.
+    ///
+    /// # Errors
+    /// The database can't be read.
+    pub fn knows(&self, agent: &AgentName) -> Result<bool, Error> {
+        self.0.readers.with(|db| page::knows(db, agent))
+    }
+
     /// How many tasks a principal owns.
     ///
     /// # Errors

@@ -109,6 +109,14 @@ pub(super) fn owned(db: &Connection, scope: &PrincipalId) -> Result<u64, Error> 
     Ok(u64::try_from(tasks).unwrap_or(0))
 }
 
+/// Whether an agent has a task of anybody's.
+pub(super) fn knows(db: &Connection, agent: &AgentName) -> Result<bool, Error> {
+    let mut statement = db.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM totals JOIN owners ON id = owner WHERE agent = ?1 AND tasks > 0)",
+    )?;
+    Ok(statement.query_row([agent.as_str()], |row| row.get(0))?)
+}
+
 /// A run of the index: the tasks of an owner in a state.
 struct Run {
     owner: i64,

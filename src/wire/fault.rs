@@ -64,7 +64,7 @@ pub const fn row(fault: &Fault) -> Row {
         Fault::Internal(_) => rpc(-32603, 500, "INTERNAL", "INTERNAL_ERROR"),
         Fault::Unauthenticated { .. } => outside(401, "UNAUTHENTICATED", "UNAUTHENTICATED"),
         Fault::Forbidden(_) => outside(403, "PERMISSION_DENIED", "PERMISSION_DENIED"),
-        Fault::NoAgent(_) => outside(404, "NOT_FOUND", "AGENT_NOT_FOUND"),
+        Fault::NoAgent(_) | Fault::AgentRemoved(_) => outside(404, "NOT_FOUND", "AGENT_NOT_FOUND"),
         Fault::TooLarge(_) => outside(413, "RESOURCE_EXHAUSTED", "TOO_LARGE"),
         Fault::Busy { .. } => outside(429, "RESOURCE_EXHAUSTED", "BUSY"),
         Fault::Draining { .. } => outside(503, "UNAVAILABLE", "SERVER_DRAINING"),

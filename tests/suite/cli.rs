@@ -100,6 +100,28 @@ fn no_wait_prints_the_id_and_nothing_else() {
 }
 
 #[test]
+fn tasks_of_an_agent_that_was_removed_are_still_shown_listed_and_canceled() {
+    let home = home();
+    let node = home.serve();
+    let ended = home.run(&["send", "--no-wait", "-a", "bad", "x"]).ok();
+    let asks = home.run(&["send", "--no-wait", "-a", "asks", "x"]).ok();
+    let waits = || home.run(&["task", "list", "-a", "asks", "--state", "input-required"]).ok();
+    until("it asks", || waits().contains(asks.trim()));
+    for agent in ["bad", "asks"] {
+        home.run(&["agent", "remove", agent]).ok();
+    }
+    home.run(&["reload"]).ok();
+    home.run(&["send", "-a", "bad", "x"]).fails(2, "was removed");
+    assert!(home.run(&["task", "list", "-a", "bad"]).ok().contains(ended.trim()));
+    home.run(&["task", "show", "-a", "bad", ended.trim()]).ok();
+    home.run(&["task", "cancel", "-a", "asks", asks.trim()]).ok();
+    assert!(home.run(&["task", "show", "-a", "asks", asks.trim()]).ok().contains("canceled"));
+    drop(node);
+    let _node = home.serve();
+    assert!(home.run(&["task", "list", "-a", "bad"]).ok().contains(ended.trim()), "after a restart too");
+}
+
+#[test]
 fn every_end_has_its_code() {
     let home = home();
     home.run(&["status"]).fails(69, "a2ad serve");

@@ -111,6 +111,14 @@ impl TestNode {
         Self { addr, node, local, live, stop, turns, dir, store, tracker, serving }
     }
 
+    /// Takes an agent out of the configuration, as a reload does.
+    pub(crate) async fn remove(&self, name: &str) {
+        let left = self.node.agents().iter().filter(|served| served.name.as_str() != name).cloned().collect();
+        let config = node_config();
+        let registry = Registry::new(left, config.default_agent.clone(), 2);
+        self.node.adopt(registry, config, Vec::new()).await;
+    }
+
     /// The next turn of `stage`.
     pub(crate) async fn turn(&mut self) -> Turn {
         self.turns.recv().await.unwrap()

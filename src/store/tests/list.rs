@@ -176,3 +176,14 @@ async fn the_queue_is_in_the_order_of_opening_whoever_asked() {
     let queue: Vec<TaskId> = store.queued().await.unwrap().into_iter().map(|row| row.id).collect();
     assert_eq!(queue, ["t1", "t2", "t3"].map(TaskId::from));
 }
+
+#[tokio::test]
+async fn an_agent_is_known_for_as_long_as_a_task_of_it_is_there() {
+    let place = Place::new();
+    let store = place.open().await;
+    open_all(&store, &[TaskRow { state: TaskState::Failed, agent: agent("gone"), ..task("t1") }]).await;
+    assert!(store.knows(&agent("gone")).unwrap());
+    assert!(!store.knows(&agent("echo")).unwrap());
+    store.delete_task(&TaskId::from("t1")).await.unwrap();
+    assert!(!store.knows(&agent("gone")).unwrap());
+}
