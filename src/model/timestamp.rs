@@ -42,21 +42,32 @@ impl Timestamp {
     }
 
     /// Reads ISO 8601 with 0 to 9 digits of a second and any offset (A2A-8). What lies between two milliseconds
-    /// becomes the later one, so that "not before" stays true.
+    /// becomes the later one, so that "not before" stays true; what lies after the last time that can be written, in the
+    /// last two days of the year 9999, becomes that one.
     ///
     /// # Errors
     /// What is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let read: jiff::Timestamp =
-            text.parse().map_err(|error| format!("`{text}` is no ISO 8601 time: {error}"))?;
+        let last = jiff::Timestamp::MAX;
+        let read: jiff::Timestamp = match text.parse() {
+            Ok(read) => read,
+            Err(_) if is_later(text, last) => last,
+            Err(error) => return Err(format!("`{text}` is no ISO 8601 time: {error}")),
+        };
         let floor = read.as_millisecond();
         let exact = i128::from(floor) * 1_000_000 == read.as_nanosecond();
-        Ok(Self(if exact || read.as_nanosecond() < i128::from(floor) * 1_000_000 {
-            floor
-        } else {
-            floor + 1
-        }))
+        let later =
+            if exact || read.as_nanosecond() < i128::from(floor) * 1_000_000 { floor } else { floor + 1 };
+        // What is written must be a time of whole milliseconds to the library too, which its last one is not.
+        Ok(Self(later.min(last.as_second() * 1000)))
     }
+}
+
+/// Whether a text is a time, with its offset, of the day on which the last one lies or of a later day.
+fn is_later(text: &str, last: jiff::Timestamp) -> bool {
+    let Ok(pieces) = jiff::fmt::temporal::Pieces::parse(text) else { return false };
+    let day = jiff::tz::Offset::UTC.to_datetime(last).date();
+    pieces.time().is_some() && pieces.offset().is_some() && pieces.date() >= day
 }
 
 impl fmt::Display for Timestamp {
@@ -95,5 +106,27 @@ mod tests {
         assert_eq!(read("1970-01-01T01:00:00.5+01:00"), 500);
         assert_eq!(read("1970-01-01T00:00:00.000000001Z"), 1);
         assert!(Timestamp::parse("yesterday").is_err());
+    }
+
+    #[test]
+    fn every_time_from_the_year_1_to_9999_is_read() {
+        let read = |text: &str| Timestamp::parse(text).unwrap().to_string();
+        assert_eq!(read("0001-01-01T00:00:00Z"), "0001-01-01T00:00:00.000Z");
+        assert_eq!(read("0001-01-01T00:00:00+14:00"), "0000-12-31T10:00:00.000Z");
+        let last = "9999-12-30T22:00:00.000Z";
+        for late in [
+            last,
+            "9999-12-30T22:00:00.999Z",
+            "9999-12-30T22:00:00.9999Z",
+            "9999-12-31T23:59:59Z",
+            "9999-12-31T23:59:59.999999999-23:59",
+            "9999-12-31t23:59:59z",
+        ] {
+            assert_eq!(read(late), last, "{late}");
+        }
+        assert_eq!(read("9999-12-31T10:00:00+14:00"), "9999-12-30T20:00:00.000Z");
+        for none in ["9999-12-31", "9999-12-31T23:59:59", "9999-13-31T23:59:59Z", "10000-01-01T00:00:00Z"] {
+            assert!(Timestamp::parse(none).is_err(), "{none}");
+        }
     }
 }
