@@ -48,7 +48,10 @@ pub(super) async fn serve(
     }
     if !inbound.is_json() {
         let media_type = inbound.media_type().unwrap_or_else(|| "body without a Content-Type".into());
-        let fault = Fault::ContentType { media_type, takes: "application/json".into() };
+        let fault = Fault::ContentType {
+            media_type,
+            takes: "JSON: send the header Content-Type: application/json".into(),
+        };
         inbound.discard().await;
         return Ok(refused(inbound, &Id::NULL, &fault));
     }
