@@ -112,6 +112,12 @@ async fn enter(
         Ok(route) => route,
         Err(lost) => {
             inbound.counted_address()?;
+            // A wrong verb for nobody: what is wrong is the name (P-11).
+            if let Lost::Verb { agent: Some(name), .. } = &lost
+                && state.node.agents().get(name).is_none()
+            {
+                return Err(Fault::NoAgent(name.clone()).into());
+            }
             return Err(Refusal::lost(&lost, inbound.parts.uri.path()));
         }
     };

@@ -85,7 +85,10 @@ impl Refusal {
 
     /// A body of another media type than JSON.
     pub(super) fn not_json() -> Self {
-        Self::plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is to be application/json".into())
+        Self::plain(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "the body must be JSON: send the header Content-Type: application/json".into(),
+        )
     }
 
     /// A path that leads nowhere.
@@ -107,7 +110,7 @@ impl Refusal {
         match lost {
             Lost::Bad(why) => Self::bad((*why).to_owned()),
             Lost::Nothing | Lost::Grpc => Self::nothing_at(path),
-            Lost::Verb { allow, hint } => Self::verb(allow, hint),
+            Lost::Verb { allow, hint, .. } => Self::verb(allow, hint),
             Lost::NotGrpc => Self::plain(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "the path is that of a gRPC method, the body is not gRPC".into(),
@@ -227,7 +230,7 @@ mod tests {
     #[tokio::test]
     async fn what_reaches_no_operation_has_the_rest_body_in_either_form() {
         for form in [Form::Rest, Form::Rpc] {
-            let lost = Lost::Verb { allow: "POST", hint: "POST here" };
+            let lost = Lost::Verb { allow: "POST", hint: "POST here", agent: None };
             let response = Refusal::lost(&lost, "/").response(form, "r");
             assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
             let (headers, body) = read(response).await;

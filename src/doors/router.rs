@@ -34,6 +34,8 @@ pub(super) enum Lost {
         allow: &'static str,
         /// What to do instead.
         hint: &'static str,
+        /// The agent that the path names: without one of this name there is nothing there.
+        agent: Option<String>,
     },
     /// A gRPC call; no gRPC is served.
     Grpc,
@@ -93,7 +95,7 @@ fn rpc(method: &Method, agent: Option<&str>) -> Result<Route, Lost> {
     if method == Method::POST {
         Ok(Route::Rpc(agent.map(str::to_owned)))
     } else {
-        Err(Lost::Verb { allow: "POST", hint: CARD_HINT })
+        Err(Lost::Verb { allow: "POST", hint: CARD_HINT, agent: agent.map(str::to_owned) })
     }
 }
 
@@ -101,7 +103,8 @@ fn get(method: &Method, route: Route) -> Result<Route, Lost> {
     if method == Method::GET || method == Method::HEAD {
         Ok(route)
     } else {
-        Err(Lost::Verb { allow: "GET, HEAD", hint: "use GET" })
+        let agent = if let Route::Card(agent) = route { agent } else { None };
+        Err(Lost::Verb { allow: "GET, HEAD", hint: "use GET", agent })
     }
 }
 

@@ -161,6 +161,11 @@ async fn only_json_as_it_is_is_taken() {
     }
     let reply = node.ask(ask.clone().without("content-type")).await;
     assert_eq!((reply.status, reply.code()), (200, -32005));
+    assert!(
+        reply.message().contains("send the header Content-Type: application/json"),
+        "{}",
+        reply.message()
+    );
     for media_type in ["application/json; charset=utf-8", "APPLICATION/JSON", "application/a2a+json"] {
         let reply = node.ask(ask.clone().header("content-type", media_type)).await;
         assert!(reply.json()["result"].is_object(), "{media_type}");
@@ -263,6 +268,17 @@ async fn paths_that_lead_nowhere_say_so_in_the_form_of_rest() {
         assert_eq!((reply.status, reply.code()), (status, i64::from(status)), "{method} {path}");
         assert!(!reply.message().is_empty() && !reply.header("x-request-id").is_empty());
     }
+    for method in ["GET", "PUT", "DELETE", "OPTIONS"] {
+        for path in ["/agents/nope", "/agents/nope/", "/agents/No%2Fpe"] {
+            let reply = node.ask(Ask::new(method, path)).await;
+            assert_eq!((reply.status, reply.code()), (404, 404), "{method} {path}");
+            assert_eq!(reason(&reply), "AGENT_NOT_FOUND", "{method} {path}");
+        }
+        let reply = node.ask(Ask::new(method, "/agents/hidden")).await;
+        assert_eq!((reply.status, reply.header("allow")), (405, "POST"), "{method}");
+    }
+    let reply = node.ask(Ask::new("PUT", "/agents/nope/.well-known/agent-card.json")).await;
+    assert_eq!((reply.status, reason(&reply).as_str()), (404, "AGENT_NOT_FOUND"));
     let reply = node.ask(Ask::get("/")).await;
     assert_eq!((reply.status, reply.header("allow")), (405, "POST"));
     assert!(reply.message().contains("/.well-known/agent-card.json"));
