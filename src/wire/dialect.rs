@@ -39,13 +39,31 @@ impl Dialect {
                 "{} is a method of A2A 1.0: send the header A2A-Version: 1.0",
                 short(method)
             ))),
-            (Some("1.0" | UNSAID), None) => Err(Fault::MethodNotFound(short(method).into_owned())),
+            (Some("1.0" | UNSAID), None) => Err(Fault::MethodNotFound(unknown(method))),
             _ => Err(Fault::VersionNotSupported(format!(
                 "A2A version `{}` is not served: send the header A2A-Version: 1.0",
                 short(version)
             ))),
         }
     }
+}
+
+/// A name that is none, and what it is called here if A2A 0.3 knew it.
+fn unknown(method: &str) -> String {
+    let now = match method {
+        "message/send" => "SendMessage",
+        "message/stream" => "SendStreamingMessage",
+        "tasks/get" => "GetTask",
+        "tasks/cancel" => "CancelTask",
+        "tasks/resubscribe" => "SubscribeToTask",
+        "tasks/pushNotificationConfig/set" => "CreateTaskPushNotificationConfig",
+        "tasks/pushNotificationConfig/get" => "GetTaskPushNotificationConfig",
+        "tasks/pushNotificationConfig/list" => "ListTaskPushNotificationConfigs",
+        "tasks/pushNotificationConfig/delete" => "DeleteTaskPushNotificationConfig",
+        "agent/getAuthenticatedExtendedCard" => "GetExtendedAgentCard",
+        _ => return short(method).into_owned(),
+    };
+    format!("{method} in A2A 1.0, which this node serves: call {now} with the header A2A-Version: 1.0")
 }
 
 /// The one version that is said. Empty values say nothing; a list in one value is as good as several values (A2A-147).
@@ -127,6 +145,15 @@ mod tests {
         let fault = Dialect::of([], [], "SendMessage").unwrap_err();
         assert!(fault.to_string().contains("send the header A2A-Version: 1.0"), "{fault}");
         assert_eq!(of(&["0.3"], &[], "GetTask"), Err(-32009));
+    }
+
+    #[test]
+    fn a_method_of_0_3_is_told_its_name_in_1_0() {
+        for version in [&["0.3"][..], &["1.0"], &[]] {
+            let fault = Dialect::of(version.iter().copied(), [], "message/send").unwrap_err();
+            let text = fault.to_string();
+            assert!(text.contains("call SendMessage with the header A2A-Version: 1.0"), "{text}");
+        }
     }
 
     #[test]
