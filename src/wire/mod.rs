@@ -5,6 +5,7 @@
 
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
+mod bound;
 mod dialect;
 pub mod envelope;
 pub mod fault;
@@ -30,9 +31,11 @@ impl Dialect {
     /// # Errors
     /// `InvalidParams` with the camelCase path of the first flaw (A2A-13, A2A-177).
     pub fn decode_call(self, method: Method, params: Option<&RawValue>) -> Result<Operation, Fault> {
-        match self {
+        let operation = match self {
             Self::V1 => v1::decode_call(method, params),
-        }
+        }?;
+        bound::check(&operation)?;
+        Ok(operation)
     }
 
     /// The parameters of a request: one JSON object.
