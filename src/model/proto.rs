@@ -112,7 +112,8 @@ pub(super) fn member<'de, D: Deserializer<'de>>(
         type Value = usize;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "one of {}", self.0.join(", "))
+            // The first stands for nothing: it may be sent, but nobody is asked to.
+            write!(f, "one of {}", self.0.get(1..).unwrap_or_default().join(", "))
         }
 
         fn visit_unit<E: de::Error>(self) -> Result<usize, E> {

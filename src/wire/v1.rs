@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Method, Page, PushPage, Single,
-    read::{bytes, read},
+    read::{Flaw, bytes, read},
 };
 use crate::model::{
     Artifact, ArtifactUpdate, ContextId, Fault, Message, Metadata, Operation, PushConfig, Role, Send,
@@ -44,9 +44,12 @@ pub(super) fn decode_call(method: Method, params: Option<&RawValue>) -> Result<O
 
 /// Reads parameters.
 fn param<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
-    read(text).map_err(|flaw| Fault::InvalidParams {
-        path: if flaw.path.is_empty() { "params".into() } else { flaw.path },
-        why: flaw.why,
+    read(text).map_err(|Flaw { path, why }| match (path.as_str(), why.as_str()) {
+        ("", _) => Fault::invalid("params", why),
+        // Of the two roles a caller has one.
+        ("message.role", "is missing") => Fault::invalid(path, "is missing: it must be ROLE_USER"),
+        ("message.role", _) => Fault::invalid(path, "must be ROLE_USER"),
+        _ => Fault::InvalidParams { path, why },
     })
 }
 

@@ -108,11 +108,44 @@ fn bad_input_is_refused_with_code_text_and_path() {
 }
 
 #[test]
+fn no_error_offers_a_value_that_is_refused() {
+    for (what, body) in table() {
+        let refusal = door(body.as_bytes()).expect_err(what);
+        assert!(!refusal.contains("UNSPECIFIED"), "{what}: {refusal}");
+        let of_the_role = refusal.contains("\"message.role");
+        assert_eq!(of_the_role, refusal.contains("ROLE_USER"), "{what}: {refusal}");
+    }
+}
+
+#[test]
 fn ten_thousand_parts_and_a_hundred_levels_are_taken() {
     let parts = vec![r#"{"text":""}"#; 10_000].join(",");
     assert!(door(send(&format!(r#""parts":[{parts}]"#)).as_bytes()).is_ok());
     let deep = format!(r#""parts":[{{"data":{}{}}}]"#, "[".repeat(96), "]".repeat(96));
     assert!(door(send(&deep).as_bytes()).is_ok());
+}
+
+#[test]
+fn an_id_that_a_caller_makes_has_512_bytes_at_most() {
+    let refused = |field: &str, value: &str| {
+        let id = if field == "messageId" { "" } else { r#""messageId":"m","# };
+        let message = format!(r#"{id}"role":"ROLE_USER","parts":[{{"text":"x"}}],"{field}":{value}"#);
+        match decode(Method::Send, &format!(r#"{{"message":{{{message}}}}}"#)) {
+            Ok(_) => None,
+            Err(Fault::InvalidParams { path, .. }) => Some(path),
+            Err(fault) => panic!("{fault:?}"),
+        }
+    };
+    let id = |length: usize| format!("\"{}\"", "x".repeat(length));
+    for field in ["messageId", "contextId"] {
+        assert_eq!(refused(field, &id(512)), None);
+        assert_eq!(refused(field, &id(513)), Some(format!("message.{field}")));
+    }
+    let path = refused("referenceTaskIds", &format!(r#"["a",{}]"#, id(513)));
+    assert_eq!(path.as_deref(), Some("message.referenceTaskIds[1]"));
+    // P-3: no known task, whatever it looks like.
+    assert_eq!(refused("taskId", &id(5000)), None);
+    assert!(decode(Method::GetTask, &format!(r#"{{"id":{}}}"#, id(5000))).is_ok());
 }
 
 #[test]
