@@ -109,13 +109,13 @@ impl Inbound {
     /// Reads the body.
     ///
     /// # Errors
-    /// It is coded, too large, too slow, or breaks off.
+    /// It is coded, too large, too slow, breaks off, or there is no room for it.
     pub(super) async fn read(&mut self) -> Result<Bytes, Refusal> {
         if has_coding(&self.parts.headers) {
             return Err(Refusal::coded());
         }
         let (most, time) = (self.settings.config.body, self.settings.config.request_timeout);
-        limits::collect(&mut self.body, most, time).await
+        limits::collect(&mut self.body, most, time, &self.settings.room).await
     }
 
     /// Reads what is left of the body, if an HTTP/1 caller would otherwise lose the answer.

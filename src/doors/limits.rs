@@ -15,7 +15,11 @@ use governor::{
 };
 use http_body_util::BodyExt;
 
-use super::{permits::network, refusal::Refusal};
+use super::{
+    permits::network,
+    refusal::Refusal,
+    room::{self, Room},
+};
 use crate::model::{Caller, Fault, PrincipalId, Via};
 
 /// Requests a minute: a bucket with a full minute's burst (P-23).
@@ -121,11 +125,13 @@ impl Drop for Place {
 /// Reads a whole body.
 ///
 /// # Errors
-/// It is larger than `most`, slower than `time`, or breaks off.
+/// It is larger than `most`, slower than `time`, or breaks off; or it is not small and there is no room for it within half
+/// of that time.
 pub(super) async fn collect<B>(
     body: &mut B,
     most: Option<u64>,
     time: Option<Duration>,
+    room: &Room,
 ) -> Result<Bytes, Refusal>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
@@ -135,14 +141,22 @@ where
     if body.size_hint().lower() > most {
         return Err(too_large(most));
     }
+    let whole = body.size_hint().exact().unwrap_or(most);
+    let patience = time.map_or(PATIENCE, |time| time / 2);
     let reading = async {
+        let mut held = None;
         let mut first = Bytes::new();
         let mut all = BytesMut::new();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| Refusal::bad(format!("the body broke off: {error}")))?;
             let Ok(data) = frame.into_data() else { continue };
-            if (first.len() + all.len() + data.len()) as u64 > most {
+            let read = first.len() + all.len() + data.len();
+            if read as u64 > most {
                 return Err(too_large(most));
+            }
+            if read > room::FREE && held.is_none() {
+                let taken = tokio::time::timeout(patience, room.take(whole)).await;
+                held = Some(taken.map_err(|_| crowded())?);
             }
             // Most bodies come in one piece, which is then taken as it is.
             if first.is_empty() && all.is_empty() {
@@ -158,6 +172,14 @@ where
         None => reading.await,
         Some(time) => tokio::time::timeout(time, reading).await.unwrap_or_else(|_| Err(Refusal::slow(time))),
     }
+}
+
+/// How long a body waits for room where no `request_timeout` says so.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn crowded() -> Refusal {
+    let why = "the node is reading as many large bodies as it has room for".into();
+    Fault::Busy { why, retry_after: Duration::from_secs(5) }.into()
 }
 
 fn too_large(most: u64) -> Refusal {
@@ -254,9 +276,9 @@ mod tests {
     #[tokio::test]
     async fn a_body_is_taken_up_to_its_limit_and_not_one_byte_more() {
         let mut body = Full::new(Bytes::from_static(b"12345678"));
-        assert_eq!(collect(&mut body, Some(8), None).await.unwrap(), "12345678");
+        assert_eq!(collect(&mut body, Some(8), None, &Room::new(None)).await.unwrap(), "12345678");
         let mut body = Full::new(Bytes::from_static(b"123456789"));
-        let refusal = collect(&mut body, Some(8), None).await.unwrap_err();
+        let refusal = collect(&mut body, Some(8), None, &Room::new(None)).await.unwrap_err();
         assert_eq!(refusal.status(), http::StatusCode::PAYLOAD_TOO_LARGE);
     }
 
@@ -268,9 +290,9 @@ mod tests {
             http_body_util::StreamBody::new(futures_util::stream::iter(pieces))
         };
         let mut body = pieces();
-        assert!(collect(&mut body, Some(8), None).await.is_err());
+        assert!(collect(&mut body, Some(8), None, &Room::new(None)).await.is_err());
         let mut body = pieces();
-        assert_eq!(collect(&mut body, Some(9), None).await.unwrap(), "123456789");
+        assert_eq!(collect(&mut body, Some(9), None, &Room::new(None)).await.unwrap(), "123456789");
     }
 
     #[tokio::test(start_paused = true)]
@@ -278,8 +300,36 @@ mod tests {
         let never =
             futures_util::stream::pending::<Result<http_body::Frame<Bytes>, std::convert::Infallible>>();
         let mut body = http_body_util::StreamBody::new(never);
-        let refusal = collect(&mut body, None, Some(Duration::from_secs(60))).await.unwrap_err();
+        let refusal =
+            collect(&mut body, None, Some(Duration::from_secs(60)), &Room::new(None)).await.unwrap_err();
         assert_eq!(refusal.status(), http::StatusCode::REQUEST_TIMEOUT);
         discard(&mut body, 10).await;
+    }
+
+    /// A body of which the first 100 kB have come.
+    fn half() -> impl http_body::Body<Data = Bytes, Error = std::convert::Infallible> + Unpin {
+        let begin = http_body::Frame::data(Bytes::from(vec![b' '; 100_000]));
+        let rest = futures_util::stream::pending();
+        let frames = futures_util::stream::iter([Ok(begin)]);
+        http_body_util::StreamBody::new(futures_util::StreamExt::chain(frames, rest))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn half_sent_bodies_have_so_much_room_and_small_ones_need_none() {
+        const MOST: u64 = 128 << 20;
+        let (room, time) = (Room::new(Some(MOST)), Some(Duration::from_secs(60)));
+        let mut bodies: Vec<_> = (0..5).map(|_| half()).collect();
+        let reading = bodies.iter_mut().map(|body| collect(body, Some(MOST), time, &room));
+        let refused = futures_util::future::join_all(reading).await;
+        let statuses: Vec<u16> =
+            refused.into_iter().map(|read| read.unwrap_err().status().as_u16()).collect();
+        assert_eq!(statuses, [408, 408, 408, 408, 429], "four are waited for, the fifth finds no room");
+        let all = room.take(4 * MOST).await;
+        let mut small = Full::new(Bytes::from(vec![b' '; room::FREE]));
+        assert!(collect(&mut small, Some(MOST), time, &room).await.is_ok());
+        let mut large = Full::new(Bytes::from(vec![b' '; 100_000]));
+        let waits = collect(&mut large, Some(MOST), time, &room);
+        let (read, ()) = tokio::join!(waits, async { drop(all) });
+        assert_eq!(read.unwrap().len(), 100_000, "it has waited for the others to be gone");
     }
 }

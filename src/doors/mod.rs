@@ -8,7 +8,7 @@
 //! | `listen`, `unix`, `owner` | opens ports and sockets, and says who has them where they are taken |
 //! | `permits`, `connection` | how many connections, and how long each |
 //! | `handler`, `inbound` | one request: id, gate, route, door |
-//! | `gate`, `auth`, `limits` | where it comes from, who asks, how much |
+//! | `gate`, `auth`, `limits`, `room` | where it comes from, who asks, how much |
 //! | `router` | path to door, the one table |
 //! | `jsonrpc`, `addressed`, `sse` | the envelope, whom it is for, and streams in it |
 //! | `card`, `agents`, `cache`, `health` | what is open to everybody |
@@ -34,6 +34,7 @@ mod ops;
 mod owner;
 mod permits;
 mod refusal;
+mod room;
 mod router;
 mod sse;
 mod state;

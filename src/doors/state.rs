@@ -13,6 +13,7 @@ use super::{
     config::Config,
     limits::{Rates, Streams},
     ops::Hooks,
+    room::Room,
 };
 use crate::node::Node;
 
@@ -40,6 +41,7 @@ pub struct Live(Arc<ArcSwap<Settings>>);
 pub(super) struct Settings {
     pub(super) config: Config,
     pub(super) rates: Arc<Rates>,
+    pub(super) room: Arc<Room>,
     /// Grows with every change.
     pub(super) version: u64,
 }
@@ -48,7 +50,8 @@ impl Live {
     /// The first settings.
     pub(super) fn new(config: Config) -> Self {
         let rates = Arc::new(Rates::new(config.requests_per_minute));
-        Self(Arc::new(ArcSwap::from_pointee(Settings { config, rates, version: 0 })))
+        let room = Arc::new(Room::new(config.body));
+        Self(Arc::new(ArcSwap::from_pointee(Settings { config, rates, room, version: 0 })))
     }
 
     /// Puts other settings in force. What is listened on stays as it was bound.
@@ -57,7 +60,9 @@ impl Live {
             let same = old.config.requests_per_minute == config.requests_per_minute;
             let rates =
                 if same { old.rates.clone() } else { Arc::new(Rates::new(config.requests_per_minute)) };
-            Settings { config: config.clone(), rates, version: old.version + 1 }
+            let same = old.config.body == config.body;
+            let room = if same { old.room.clone() } else { Arc::new(Room::new(config.body)) };
+            Settings { config: config.clone(), rates, room, version: old.version + 1 }
         });
     }
 
