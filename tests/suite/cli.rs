@@ -309,3 +309,16 @@ fn a_drain_waits_for_running_turns_as_long_as_it_is_told() {
     assert!(home.run(&["drain", "--off"]).ok().contains("not draining"));
     home.run(&["health", "--ready"]).ok();
 }
+
+#[test]
+fn a_test_of_an_agent_says_how_its_turn_ended_in_one_word() {
+    let home = home();
+    let _node = home.serve();
+    for args in [&["agent", "test", "echo"][..], &["doctor", "--deep", "--agent", "echo"]] {
+        let said = home.run(args).ok();
+        assert!(said.contains("a turn ended completed\n"), "{args:?}: {said}");
+    }
+    let failed = home.run(&["agent", "test", "bad"]);
+    assert_eq!(failed.code(), Some(1), "{failed:?}");
+    assert!(failed.out.contains("a turn ended failed: ") && failed.out.contains("no such model"), "{failed:?}");
+}

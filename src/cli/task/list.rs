@@ -152,7 +152,7 @@ fn show(ctx: &Context, rows: &[Row], now: Timestamp) -> anyhow::Result<()> {
             let age = task.status.timestamp.map_or_else(|| "-".to_owned(), |then| clock::ago(then, now));
             let context = task.context_id.as_ref().map_or("-", |context| context.as_str());
             let agent = agent.as_deref().unwrap_or("-");
-            [task.id.as_str(), super::word(task.status.state), agent, &age, context]
+            [task.id.as_str(), task.status.state.word(), agent, &age, context]
                 .map(str::to_owned)
                 .to_vec()
         })
@@ -172,8 +172,8 @@ fn show(ctx: &Context, rows: &[Row], now: Timestamp) -> anyhow::Result<()> {
 fn state(text: &str) -> Result<TaskState, String> {
     let word = text.to_ascii_lowercase().replace('_', "-");
     let word = word.strip_prefix("task-state-").unwrap_or(&word);
-    TaskState::ALL.into_iter().find(|state| super::word(*state) == word).ok_or_else(|| {
-        let words: Vec<&str> = TaskState::ALL.into_iter().map(super::word).collect();
+    TaskState::ALL.into_iter().find(|state| state.word() == word).ok_or_else(|| {
+        let words: Vec<&str> = TaskState::ALL.into_iter().map(TaskState::word).collect();
         format!("is one of {}", words.join(", "))
     })
 }
