@@ -88,6 +88,11 @@ impl Refusal {
         Self::plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is to be application/json".into())
     }
 
+    /// Something that is not there.
+    pub(super) const fn absent(message: String) -> Self {
+        Self::plain(StatusCode::NOT_FOUND, message)
+    }
+
     /// A path that leads nowhere.
     pub(super) fn nothing_at(path: &str) -> Self {
         Self::plain(StatusCode::NOT_FOUND, format!("there is nothing at {path}"))

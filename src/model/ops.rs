@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallerRole, Timestamp};
+use super::{AgentName, CallerRole, PrincipalId, Task, Timestamp};
 
 /// `GET /ops/status`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,6 +98,26 @@ pub struct ChildStatus {
 pub struct Waiting {
     /// One line each, as `place 3 in the queue of claude`.
     pub lines: Vec<String>,
+}
+
+/// `GET /ops/tasks`: a page of everybody's tasks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TaskList {
+    /// The newest first.
+    pub tasks: Vec<OwnedTask>,
+    /// Empty on the last page.
+    pub next_page_token: String,
+}
+
+/// A task, and what it does not tell of itself: who does it, and for whom.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OwnedTask {
+    /// The agent that has it.
+    pub agent: AgentName,
+    /// Who sent it.
+    pub principal: PrincipalId,
+    /// The task, without history and artifacts.
+    pub task: Task,
 }
 
 /// A token, without its secret.

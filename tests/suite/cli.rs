@@ -320,5 +320,46 @@ fn a_test_of_an_agent_says_how_its_turn_ended_in_one_word() {
     }
     let failed = home.run(&["agent", "test", "bad"]);
     assert_eq!(failed.code(), Some(1), "{failed:?}");
-    assert!(failed.out.contains("a turn ended failed: ") && failed.out.contains("no such model"), "{failed:?}");
+    assert!(
+        failed.out.contains("a turn ended failed: ") && failed.out.contains("no such model"),
+        "{failed:?}"
+    );
+}
+
+#[test]
+fn a_conversation_is_deleted_once_and_then_unknown() {
+    let home = home();
+    let _node = home.serve();
+    home.run(&["context", "delete", "nope"]).fails(1, "context nope was not found");
+    let task = home.run(&["send", "--json", "-c", "talk", "hi"]).ok();
+    assert!(task.contains(r#""contextId":"talk""#), "{task}");
+    assert!(home.run(&["context", "delete", "talk"]).err.contains("with 1 task"));
+    home.run(&["context", "delete", "talk"]).fails(1, "not found");
+}
+
+#[test]
+fn the_operators_list_says_whose_each_task_is_and_who_does_it() {
+    let home = home();
+    let _node = home.serve();
+    let token = home.run(&["token", "new", "desk"]).ok();
+    let file = home.file("desk.token", &token);
+    home.run(&["--token-file", &file, "send", "of the desk"]).ok();
+    home.run(&["send", "-a", "nasty", "of the operator"]).ok();
+    let list = home.run(&["task", "list", "--all"]).ok();
+    let mut whose: Vec<(String, String)> = list
+        .lines()
+        .map(|line| line.split('\t').map(str::to_owned).collect::<Vec<_>>())
+        .map(|cells| (cells[2].clone(), cells[5].clone()))
+        .collect();
+    whose.sort();
+    let known = |agent: &str, principal: &str| (agent.to_owned(), principal.to_owned());
+    assert_eq!(whose, [known("echo", "token:desk"), known("nasty", "local")], "{list}");
+    for line in home.run(&["task", "list", "--all", "--json"]).ok().lines() {
+        let task: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(task["id"].is_string() && task["agent"].is_string(), "{line}");
+        assert!(["local", "token:desk"].contains(&task["principal"].as_str().unwrap()), "{line}");
+    }
+    let own = home.run(&["--token-file", &file, "task", "list"]).ok();
+    assert_eq!(own.lines().count(), 1, "{own}");
+    assert_eq!(own.split('\t').count(), 5, "one's own needs no owner: {own}");
 }
