@@ -70,6 +70,22 @@ pub struct AgentStatus {
     pub permissions: String,
 }
 
+/// Letters of a reason that are shown where an agent has one line.
+const BRIEF: usize = 100;
+
+impl AgentStatus {
+    /// Why it is not ready, in one line that is not long; `doctor` and `agent show` have the whole.
+    #[must_use]
+    pub fn brief(&self) -> Option<String> {
+        let why = self.not_ready.as_deref()?;
+        let line = why.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(match line.char_indices().nth(BRIEF) {
+            Some((end, _)) => format!("{}… (`a2ad doctor` says all)", line[..end].trim_end()),
+            None => line,
+        })
+    }
+}
+
 /// A child, for `ps`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChildStatus {
@@ -223,4 +239,31 @@ pub enum Level {
     Warn,
     /// To be mended.
     Fail,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_is_told_in_one_line_where_an_agent_has_one() {
+        let agent = |why: Option<String>| AgentStatus {
+            name: "claude".into(),
+            default: true,
+            runtime: "claude".into(),
+            workspace: "/srv".into(),
+            program: None,
+            version: None,
+            not_ready: why,
+            running: 0,
+            queued: 0,
+            permissions: "deny".into(),
+        };
+        assert_eq!(agent(None).brief(), None);
+        let short = agent(Some("it failed:\n\tno such\n  file\n".into())).brief();
+        assert_eq!(short.as_deref(), Some("it failed: no such file"));
+        let long = agent(Some("ü\n".repeat(500))).brief().unwrap();
+        assert!(long.starts_with("ü ü") && long.contains("… (`a2ad doctor`"), "{long}");
+        assert!(long.chars().count() < 140 && !long.contains('\n'), "{long}");
+    }
 }
