@@ -11,4 +11,5 @@ mod suite {
     mod doors;
     mod official;
     mod stream;
+    mod version;
 }
