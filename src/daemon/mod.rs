@@ -144,7 +144,9 @@ impl Running {
             tracing::warn!("{warning}");
         }
         let tracker = TaskTracker::new();
-        let store = Store::open(&config.store, Timestamp::now()).await?;
+        let since = Timestamp::now();
+        let store = Store::open(&config.store, since).await?;
+        let mut files = Files::new(&config.paths.state)?;
         let bound = Doors::bind(config.doors.clone())?;
         for note in bound.notes() {
             tracing::warn!("{note}");
@@ -163,7 +165,6 @@ impl Running {
                 );
             }
         }
-        let mut files = Files::new();
         let local = secret::make().map_err(Error::Agent)?;
         files.token(&config.paths.state, &local)?;
         let registry = build::registry(&config, &custody, &Registry::empty())?;
@@ -193,7 +194,7 @@ impl Running {
         tracker.spawn(bound.serve(node, hooks(&daemon), tracker.clone(), doors.clone()));
         let addresses = Addresses {
             pid: std::process::id(),
-            since: Timestamp::now(),
+            since,
             version: env!("CARGO_PKG_VERSION"),
             urls: &urls,
             unix: &sockets,

@@ -363,3 +363,29 @@ fn the_operators_list_says_whose_each_task_is_and_who_does_it() {
     assert_eq!(own.lines().count(), 1, "{own}");
     assert_eq!(own.split('\t').count(), 5, "one's own needs no owner: {own}");
 }
+
+#[test]
+fn signals_without_a_meaning_do_not_end_a_node() {
+    let home = home();
+    let node = home.serve();
+    for number in [Signal::USR1, Signal::USR2, Signal::ALARM, Signal::PIPE, Signal::HUP] {
+        assert!(node.signal(number));
+        assert_eq!(home.run(&["send", "still there"]).ok(), "still there", "{number:?}");
+    }
+}
+
+#[test]
+fn what_a_killed_node_left_confuses_nobody() {
+    let home = home();
+    let node = home.serve();
+    let url = node.url();
+    node.kill();
+    let left = [home.state().join("node.json"), home.state().join("token")];
+    assert!(left.iter().all(|path| path.exists()));
+    home.run(&["status"]).fails(69, "no node");
+    home.run(&["send", "x"]).fails(69, "a2ad serve");
+    // A start that goes no further than the port takes them away all the same.
+    let _taken = std::net::TcpListener::bind(url.trim_start_matches("http://")).unwrap();
+    home.run(&["serve", "--listen", url.trim_start_matches("http://")]).fails(73, "is taken");
+    assert!(left.iter().all(|path| !path.exists()));
+}
