@@ -29,6 +29,15 @@ pub(super) struct Addresses<'a> {
     pub(super) unix: &'a [PathBuf],
 }
 
+/// Makes the state directory if it is missing, for its owner only.
+pub(super) fn prepare(state: &Path) -> Result<(), Error> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(state).map_err(|error| Error::file("make the directory", state, &error))
+}
+
 impl Files {
     /// Nothing written yet. What a node that was killed has left in its state directory goes, so that nobody takes it
     /// for ours. Called by who holds the directory's lock.

@@ -139,6 +139,10 @@ impl Running {
     /// Why it could not start. Nothing is left running then.
     pub async fn start(flags: Flags, around: Surroundings) -> Result<Self, Error> {
         let config = Config::load(&flags, &around, Look::Machine)?;
+        if config.log.file.as_ref().is_some_and(|file| file.starts_with(&config.paths.state)) {
+            // The log is opened before the store makes its directory.
+            files::prepare(&config.paths.state)?;
+        }
         let log = logs::start(&config.log)?;
         for warning in &config.warnings {
             tracing::warn!("{warning}");

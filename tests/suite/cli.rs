@@ -389,3 +389,76 @@ fn what_a_killed_node_left_confuses_nobody() {
     home.run(&["serve", "--listen", url.trim_start_matches("http://")]).fails(73, "is taken");
     assert!(left.iter().all(|path| !path.exists()));
 }
+
+/// The records of a log in JSON.
+fn records(home: &Home) -> Vec<serde_json::Value> {
+    let log = read(&home.state().join("node.log"));
+    log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+#[test]
+fn all_of_the_log_is_changed_by_a_reload() {
+    let home = home();
+    let first = read(&home.config());
+    let _node = home.serve();
+    let log = |keys: &str| {
+        home.configure(&format!("{first}[log]\nfile = \"node.log\"\n{keys}"));
+        let said = home.run(&["reload"]).ok();
+        assert!(!said.contains("needs a restart"), "{said}");
+        said
+    };
+    log("level = \"debug\"\n");
+    home.run(&["send", "quiet words"]).ok();
+    let seen = records(&home);
+    assert!(seen.iter().any(|record| record["level"] == "DEBUG" && record["client"].is_string()), "at debug");
+    assert!(!read(&home.state().join("node.log")).contains("quiet words"), "text is logged at no level");
+    assert!(!seen.iter().any(|record| record["target"] == "a2ad::addresses"));
+
+    log("level = \"info\"\ncontent = true\naddresses = true\n");
+    home.run(&["send", "still quiet"]).ok();
+    let seen = records(&home);
+    let called = |record: &&serde_json::Value| record["target"] == "a2ad::addresses";
+    let call = seen.iter().find(called).expect("a call that went well, with its address");
+    assert_eq!((&call["level"], &call["client"]), (&"INFO".into(), &"127.0.0.1".into()), "{call}");
+    assert!(
+        !read(&home.state().join("node.log")).contains("still quiet"),
+        "text is never logged above debug"
+    );
+
+    assert!(log("level = \"debug\"\ncontent = true\n").contains("log.addresses"));
+    home.run(&["send", "loud words"]).ok();
+    let texts: Vec<String> = records(&home)
+        .iter()
+        .filter(|record| record["target"] == "a2ad::content")
+        .map(|record| format!("{} {} {}", record["level"], record["kind"], record["text"]))
+        .collect();
+    assert_eq!(texts, [r#""DEBUG" "Opened" "loud words""#, r#""DEBUG" "Wrote" "loud words""#]);
+
+    log("format = \"pretty\"\nlevel = \"debug\"\nmax_size = \"1KiB\"\nkeep = 1\n");
+    for _ in 0..20 {
+        home.run(&["send", "more"]).ok();
+    }
+    let kept = |name: &str| home.state().join(name).exists();
+    assert!(kept("node.log.1") && !kept("node.log.2"));
+    let line = read(&home.state().join("node.log.1"));
+    assert!(line.contains("DEBUG request{id="), "{line}");
+
+    let before = read(&home.config());
+    home.configure(&before.replace("\"node.log\"", "\"/no/such/place.log\""));
+    home.run(&["reload"]).fails(78, "place.log");
+    home.run(&["send", "on"]).ok();
+}
+
+#[test]
+fn text_in_the_log_is_warned_of_at_every_start() {
+    let home = home();
+    let text = read(&home.config());
+    home.configure(&format!("{text}[log]\ncontent = true\nfile = \"node.log\"\nformat = \"json\"\n"));
+    home.run(&["check"]).err.lines().find(|line| line.contains("log.content")).expect("a warning");
+    let _node = home.serve();
+    let warned = |record: &serde_json::Value| {
+        record["level"] == "WARN"
+            && record["message"].as_str().is_some_and(|text| text.contains("log.content"))
+    };
+    assert!(records(&home).iter().any(warned));
+}
