@@ -462,3 +462,15 @@ fn text_in_the_log_is_warned_of_at_every_start() {
     };
     assert!(records(&home).iter().any(warned));
 }
+
+#[test]
+fn doctor_of_an_agent_that_is_not_there_says_so() {
+    let home = home();
+    home.run(&["doctor", "--agent", "nope"]).fails(2, "no agent nope");
+    let one = home.run(&["doctor", "--agent", "slow"]).ok();
+    assert_eq!(one.lines().count(), 1, "{one}");
+    let _node = home.serve();
+    home.run(&["doctor", "--agent", "nope"]).fails(2, "no agent nope");
+    let one = home.run(&["doctor", "--agent", "slow"]).ok();
+    assert!(one.lines().count() == 1 && one.contains("agent slow"), "{one}");
+}
