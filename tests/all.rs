@@ -12,4 +12,5 @@ mod suite {
     mod official;
     mod removed;
     mod stream;
+    mod version;
 }

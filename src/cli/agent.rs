@@ -150,8 +150,7 @@ async fn list(ctx: &Context) -> anyhow::Result<Code> {
     let row = |agent: &AgentStatus| {
         let mark = if agent.default { format!("{} (default)", agent.name) } else { agent.name.clone() };
         let program = agent.program.clone().unwrap_or_else(|| "-".to_owned());
-        let state =
-            agent.not_ready.as_ref().map_or_else(|| "ready".to_owned(), |why| format!("not ready: {why}"));
+        let state = agent.brief().map_or_else(|| "ready".to_owned(), |why| format!("not ready: {why}"));
         vec![mark, agent.runtime.clone(), state, program, agent.workspace.clone(), agent.permissions.clone()]
     };
     let rows: Vec<Vec<String>> = agents.iter().map(row).collect();
@@ -190,6 +189,9 @@ async fn show(ctx: &Context, name: &str) -> anyhow::Result<Code> {
     ctx.screen.line(&agent_line(agent, ctx.screen))?;
     if let Some(program) = &agent.program {
         ctx.screen.line(&format!("program    {}", super::terminal::one_line(program)))?;
+    }
+    if let Some(why) = &agent.not_ready {
+        ctx.screen.answer(&format!("not ready  {}\n", why.trim_end()))?;
     }
     super::card::show(ctx, &target, Some(name)).await
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Context,
-    exit::Code,
+    exit::{Code, Failure},
     target,
     terminal::{Style, one_line},
 };
@@ -29,12 +29,24 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 pub(super) async fn run(ctx: &Context, arguments: Arguments) -> anyhow::Result<Code> {
     let elsewhere = ctx.to.is_some() || ctx.around.var("A2AD_TO").is_some();
     if !elsewhere && target::running(ctx)?.is_err() {
-        return report(ctx, &alone(ctx));
+        let mut findings = alone(ctx);
+        if let Some(agent) = &arguments.agent
+            && findings.iter().any(|finding| finding.what.starts_with("agent "))
+        {
+            if !findings.iter().any(|finding| concerns(finding, agent)) {
+                return Err(unknown(agent));
+            }
+            findings.retain(|finding| concerns(finding, agent));
+        }
+        return report(ctx, &findings);
     }
     let target = target::find(ctx)?;
     let mut findings: Vec<Finding> =
         target.http.ops(reqwest::Method::GET, "doctor", super::NOTHING, PATIENCE).await?;
     if let Some(agent) = &arguments.agent {
+        if !findings.iter().any(|finding| concerns(finding, agent)) {
+            return Err(unknown(agent));
+        }
         findings.retain(|finding| concerns(finding, agent));
     }
     if arguments.deep {
@@ -50,6 +62,10 @@ pub(super) async fn run(ctx: &Context, arguments: Arguments) -> anyhow::Result<C
         }
     }
     report(ctx, &findings)
+}
+
+fn unknown(agent: &str) -> anyhow::Error {
+    Failure::usage(format!("there is no agent {agent}; see `a2ad agent list`"))
 }
 
 /// Whether a finding is about an agent: its name stands among the words of what was looked at.

@@ -5,7 +5,6 @@ use clap::CommandFactory as _;
 use super::{
     Context,
     exit::{self, Code, Failure},
-    terminal::Screen,
 };
 
 /// Help on a command, or on exit-codes, environment, files
@@ -72,23 +71,6 @@ fn text(words: &[String]) -> anyhow::Result<String> {
         })?;
     }
     Ok(command.render_long_help().to_string())
-}
-
-/// `a2ad --version`.
-pub(super) fn version(screen: Screen) -> anyhow::Result<Code> {
-    let version = env!("CARGO_PKG_VERSION");
-    if screen.json {
-        let about = serde_json::json!({
-            "version": version,
-            "protocols": crate::wire::VERSIONS,
-            "os": std::env::consts::OS,
-            "arch": std::env::consts::ARCH,
-        });
-        screen.json(&about)?;
-    } else {
-        screen.line(&format!("a2ad {version}"))?;
-    }
-    Ok(Code::Ok)
 }
 
 #[cfg(test)]

@@ -39,9 +39,23 @@ pub(super) struct Running {
 struct Said {
     pid: u32,
     #[serde(default)]
+    since: String,
+    #[serde(default)]
     urls: Vec<String>,
     #[serde(default)]
     unix: Vec<PathBuf>,
+}
+
+impl Said {
+    /// Whether it is of the node that wrote its pid and start into the lock. Where a lock can't be read while it is
+    /// held, there is nothing to compare.
+    fn is_of(&self, lock: &str) -> bool {
+        let mut words = lock.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some(pid), Some(since)) => pid == self.pid.to_string() && since == self.since,
+            _ => true,
+        }
+    }
 }
 
 /// How often a node that is about to be ready is looked at again, every 50 ms.
@@ -73,6 +87,11 @@ fn look_once(dir: &Path) -> io::Result<Option<Option<Running>>> {
     };
     // Half written, or of another version: looked at again, then given up.
     let Ok(said) = serde_json::from_slice::<Said>(&said) else { return Ok(Some(None)) };
+    // A node that has just taken the lock may not yet have removed what a dead one left.
+    let holder = std::fs::read_to_string(dir.join("node.lock")).unwrap_or_default();
+    if !said.is_of(&holder) {
+        return Ok(Some(None));
+    }
     let token =
         std::fs::read_to_string(dir.join("token")).ok().and_then(|token| Credential::new(&token).ok());
     Ok(Some(Some(Running { pid: said.pid, addresses: addresses(&said), token })))
@@ -130,6 +149,23 @@ mod tests {
         assert_eq!(dialed, ["http://127.0.0.1:7878", "unix:/run/x.sock"]);
         drop(lock);
         assert!(matches!(look(dir.path()), Found::Nothing));
+    }
+
+    #[test]
+    fn what_a_dead_node_left_is_not_taken_for_the_one_that_starts() {
+        let since = "2026-11-30T10:00:00.000Z";
+        let json = format!(r#"{{"pid":7,"since":"{since}","urls":["http://127.0.0.1:7878"]}}"#);
+        let dir = state(&json);
+        let lock = File::open(dir.path().join("node.lock")).unwrap();
+        lock.lock().unwrap();
+        let found = |holder: String| {
+            std::fs::write(dir.path().join("node.lock"), holder).unwrap();
+            look_once(dir.path()).unwrap().unwrap().is_some()
+        };
+        assert!(!found(format!("8 {since}\n")));
+        // In a container every node has the same number.
+        assert!(!found("7 2026-11-30T10:00:01.000Z\n".into()));
+        assert!(found(format!("7 {since}\n")));
     }
 
     #[test]

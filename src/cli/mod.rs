@@ -33,6 +33,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod token;
+mod version;
 mod watch;
 
 use std::{ffi::OsString, io, path::PathBuf, time::Duration};
@@ -144,6 +145,7 @@ enum Command {
     Health(health::Arguments),
     Doctor(doctor::Arguments),
     Completions(completions::Arguments),
+    Version(version::Arguments),
     Help(help::Arguments),
 }
 
@@ -157,6 +159,7 @@ impl Command {
                 | Self::Check(_)
                 | Self::Config(_)
                 | Self::Completions(_)
+                | Self::Version(_)
                 | Self::Help(_)
         )
     }
@@ -223,7 +226,7 @@ fn begin(arguments: Arguments, screen: Screen) -> anyhow::Result<Code> {
     let Arguments { global, command } = arguments;
     let Some(command) = command else {
         if global.version {
-            return help::version(screen);
+            return version::run(screen);
         }
         return Err(Failure::usage("which command? `a2ad --help` lists them"));
     };
@@ -279,6 +282,7 @@ async fn dispatch(ctx: Context, command: Command) -> anyhow::Result<Code> {
         Command::Health(arguments) => health::run(&ctx, &arguments).await,
         Command::Doctor(arguments) => doctor::run(&ctx, arguments).await,
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Version(_) => version::run(ctx.screen),
         Command::Help(arguments) => help::run(&ctx, &arguments),
     }
 }

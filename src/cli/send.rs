@@ -184,7 +184,7 @@ async fn interrupted(
                 _ = signals.next() => watch::let_go(ctx.screen, Some(task)),
                 canceled = peer.cancel(task) => match canceled {
                     Ok(task) if task.status.state == TaskState::Canceled => ctx.screen.note("canceled"),
-                    Ok(task) => ctx.screen.note(&format!("it had ended: {}", super::task::word(task.status.state))),
+                    Ok(task) => ctx.screen.note(&format!("it had ended: {}", task.status.state.word())),
                     Err(error) => ctx.screen.error(&format!("a2ad: not canceled: {error}")),
                 },
             }

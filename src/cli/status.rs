@@ -72,9 +72,9 @@ pub(super) fn agent_line(agent: &AgentStatus, screen: Screen) -> String {
     let name = screen.paint(Style::Bold, &one_line(&agent.name));
     let mark = if agent.default { " (default)" } else { "" };
     let version = agent.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    let state = match &agent.not_ready {
+    let state = match agent.brief() {
         None => screen.paint(Style::Good, "ready"),
-        Some(why) => screen.paint(Style::Bad, &format!("not ready: {}", one_line(why))),
+        Some(why) => screen.paint(Style::Bad, &format!("not ready: {}", one_line(&why))),
     };
     let about = format!("{}{version}, {}", agent.runtime, agent.workspace);
     format!(

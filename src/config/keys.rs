@@ -253,13 +253,13 @@ static STORE: &[Key] = &[
 
 static LOG: &[Key] = &[
     key::<String>("level").text("info"),
-    key::<Format>("format").text("auto").restart(),
-    key::<bool>("content").no().later(),
+    key::<Format>("format").text("auto"),
+    key::<bool>("content").no(),
     key::<bool>("audit").yes().later(),
-    key::<bool>("addresses").no().later(),
-    key::<String>("file").restart(),
-    key::<Size>("max_size").text("32MiB").restart(),
-    key::<Count>("keep").int(5).restart(),
+    key::<bool>("addresses").no(),
+    key::<String>("file"),
+    key::<Size>("max_size").text("32MiB"),
+    key::<Count>("keep").int(5),
 ];
 
 static PUSH: &[Key] = &[

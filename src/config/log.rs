@@ -13,11 +13,11 @@ pub struct Log {
     pub filter: String,
     /// How a record looks.
     pub format: Format,
-    /// Message text, prompts and tool input may be logged; warned of at each start.
+    /// Message text is logged, at debug; warned of at each start.
     pub content: bool,
     /// The audit log: who, what, which task, outcome; no bodies.
     pub audit: bool,
-    /// Addresses of successful calls above debug too (O-43).
+    /// Addresses of successful calls are logged above debug too (O-43).
     pub addresses: bool,
     /// A file for the log; `None`: stderr. Absolute.
     pub file: Option<PathBuf>,
@@ -52,6 +52,10 @@ pub(super) fn compose(draft: &mut Draft, around: &Surroundings, state: &std::pat
             "write \"info\" or \"info,a2ad::store=debug\"",
         );
     }
+    let content: bool = draft.of("log.content");
+    if content {
+        draft.warn("log.content", "message text and prompts stand in the log at debug, for whoever reads it");
+    }
     // A bare name lies with the state, wherever the file that names it is.
     let name: Option<String> = draft.read("log.file");
     let file = match name {
@@ -61,7 +65,7 @@ pub(super) fn compose(draft: &mut Draft, around: &Surroundings, state: &std::pat
     Log {
         filter,
         format: draft.of("log.format"),
-        content: draft.of("log.content"),
+        content,
         audit: draft.of("log.audit"),
         addresses: draft.of("log.addresses"),
         file,

@@ -21,14 +21,16 @@ pub(super) fn banner(
     let default: Option<&AgentName> = config.node.default_agent.as_ref();
     for agent in agents {
         let mark = if default.is_some_and(|name| name.as_str() == agent.name) { "  (default)" } else { "" };
-        let state = match (&agent.not_ready, &agent.version) {
+        let state = match (agent.brief(), &agent.version) {
             (Some(why), _) => format!("not ready: {why}"),
             (None, Some(version)) => format!("ready, {version}"),
             (None, None) => "ready".to_owned(),
         };
         let place = if agent.runtime == "echo" { String::new() } else { format!("  in {}", agent.workspace) };
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "  agent {}{mark}  [{}]  {state}{place}", agent.name, agent.runtime);
+        // What a program says of itself, and the name of a directory, come from outside (O-32).
+        let line = format!("  agent {}{mark}  [{}]  {state}{place}", agent.name, agent.runtime);
+        let _ = writeln!(text, "{}", line.replace(char::is_control, "\u{fffd}"));
     }
     for found in config.found.iter().filter(|found| !found.served) {
         let _ = writeln!(

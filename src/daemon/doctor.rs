@@ -125,7 +125,7 @@ impl Daemon {
             Err(fault) => Err(fault.to_string()),
         };
         vec![match result {
-            Ok(state) => finding(Level::Ok, &what, format!("a turn ended {}", state.as_str())),
+            Ok(state) => finding(Level::Ok, &what, format!("a turn ended {}", state.word())),
             Err(why) => finding(Level::Fail, &what, why),
         }]
     }
@@ -142,6 +142,6 @@ fn ended(reply: Reply) -> Result<TaskState, String> {
     let said = task.status.message.map(|message| message.text()).unwrap_or_default();
     match task.status.state {
         TaskState::Completed => Ok(TaskState::Completed),
-        state => Err(format!("a turn ended {}: {said}", state.as_str())),
+        state => Err(format!("a turn ended {}: {said}", state.word())),
     }
 }

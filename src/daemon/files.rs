@@ -11,12 +11,15 @@ use serde::Serialize;
 use super::Error;
 use crate::model::Timestamp;
 
+const NODE: &str = "node.json";
+const TOKEN: &str = "token";
+
 /// Removed when the node stops.
 pub(super) struct Files {
     paths: Vec<PathBuf>,
 }
 
-/// `node.json`.
+/// `node.json`. Pid and time are those of `node.lock`: by them a reader knows that it is of the node that holds the lock.
 #[derive(Serialize)]
 pub(super) struct Addresses<'a> {
     pub(super) pid: u32,
@@ -26,21 +29,39 @@ pub(super) struct Addresses<'a> {
     pub(super) unix: &'a [PathBuf],
 }
 
+/// Makes the state directory if it is missing, for its owner only.
+pub(super) fn prepare(state: &Path) -> Result<(), Error> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(state).map_err(|error| Error::file("make the directory", state, &error))
+}
+
 impl Files {
-    /// Nothing written yet.
-    pub(super) const fn new() -> Self {
-        Self { paths: Vec::new() }
+    /// Nothing written yet. What a node that was killed has left in its state directory goes, so that nobody takes it
+    /// for ours. Called by who holds the directory's lock.
+    pub(super) fn new(state: &Path) -> Result<Self, Error> {
+        for path in [state.join(NODE), state.join(TOKEN)] {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::file("remove", &path, &error));
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(Self { paths: Vec::new() })
     }
 
     /// Writes the local admin token, made anew at every start (O-1).
     pub(super) fn token(&mut self, state: &Path, token: &str) -> Result<(), Error> {
-        self.write(state.join("token"), format!("{token}\n").as_bytes())
+        self.write(state.join(TOKEN), format!("{token}\n").as_bytes())
     }
 
     /// Writes where the node listens.
     pub(super) fn addresses(&mut self, state: &Path, addresses: &Addresses<'_>) -> Result<(), Error> {
         // Texts and numbers only: writing them as JSON cannot fail.
-        self.write(state.join("node.json"), &serde_json::to_vec(addresses).unwrap_or_default())
+        self.write(state.join(NODE), &serde_json::to_vec(addresses).unwrap_or_default())
     }
 
     /// Writes a file whole, readable by the owner only; a reader sees the old one or the new one.

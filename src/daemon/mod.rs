@@ -139,12 +139,18 @@ impl Running {
     /// Why it could not start. Nothing is left running then.
     pub async fn start(flags: Flags, around: Surroundings) -> Result<Self, Error> {
         let config = Config::load(&flags, &around, Look::Machine)?;
+        if config.log.file.as_ref().is_some_and(|file| file.starts_with(&config.paths.state)) {
+            // The log is opened before the store makes its directory.
+            files::prepare(&config.paths.state)?;
+        }
         let log = logs::start(&config.log)?;
         for warning in &config.warnings {
             tracing::warn!("{warning}");
         }
         let tracker = TaskTracker::new();
-        let store = Store::open(&config.store, Timestamp::now()).await?;
+        let since = Timestamp::now();
+        let store = Store::open(&config.store, since).await?;
+        let mut files = Files::new(&config.paths.state)?;
         let bound = Doors::bind(config.doors.clone())?;
         for note in bound.notes() {
             tracing::warn!("{note}");
@@ -163,7 +169,6 @@ impl Running {
                 );
             }
         }
-        let mut files = Files::new();
         let local = secret::make().map_err(Error::Agent)?;
         files.token(&config.paths.state, &local)?;
         let registry = build::registry(&config, &custody, &Registry::empty())?;
@@ -193,7 +198,7 @@ impl Running {
         tracker.spawn(bound.serve(node, hooks(&daemon), tracker.clone(), doors.clone()));
         let addresses = Addresses {
             pid: std::process::id(),
-            since: Timestamp::now(),
+            since,
             version: env!("CARGO_PKG_VERSION"),
             urls: &urls,
             unix: &sockets,

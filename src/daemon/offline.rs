@@ -10,7 +10,7 @@ use crate::{
         ops::{Finding, Level, MadeToken, NewToken, Revoked, TokenInfo},
     },
     node::{FileToken, list_tokens, make_token},
-    runtime::child,
+    runtime::{child, config::RuntimeKind},
     store::{self, Store},
 };
 
@@ -88,6 +88,13 @@ pub async fn token_revoke(config: &Config, name: &str, now: Timestamp) -> Result
         }
         secrets => Ok(Revoked { secrets: secrets as u64, canceled: 0 }),
     }
+}
+
+/// What this program is made of: the version of its store's schema, and the runtimes that it has.
+#[must_use]
+pub fn made_of() -> (usize, Vec<&'static str>) {
+    let runtimes = RuntimeKind::ALL.into_iter().map(RuntimeKind::as_str);
+    (store::schema_version(), runtimes.collect())
 }
 
 /// Which program each agent would run, from where this process stands.

@@ -17,6 +17,7 @@ impl Daemon {
         let _one = self.reloading.lock().await;
         let old = self.config.load_full();
         let new = Config::load(&self.flags, &self.around, Look::Machine).map_err(Error::Config)?;
+        let log = logs::prepare(&new.log)?;
         let registry = build::registry(&new, &self.custody, &self.node.agents())?;
         let mut reloaded = Reloaded {
             changed: Vec::new(),
@@ -30,9 +31,7 @@ impl Daemon {
         }
         self.node.adopt(registry, new.node.clone(), offline::file_tokens(&new)).await;
         self.live.replace(new.doors.clone());
-        if let Err(error) = self.log.reload(logs::targets(&new.log.filter)) {
-            tracing::debug!(%error, "the log keeps its filter");
-        }
+        self.log.replace(log);
         build::look(&self.node.agents(), &self.looks, &self.custody).await;
         self.config.store(Arc::new(new));
         tracing::info!(

@@ -11,11 +11,16 @@ pub(super) enum Signal {
     Reload,
 }
 
+/// SIGUSR1, SIGUSR2 and SIGALRM mean nothing to a node, and end a process that does not catch them. They are caught and
+/// not ignored, for programs would inherit that. SIGPIPE is ignored by every Rust program, and not passed on.
 #[cfg(unix)]
 pub(super) struct Signals {
     term: tokio::signal::unix::Signal,
     int: tokio::signal::unix::Signal,
     hup: tokio::signal::unix::Signal,
+    usr1: tokio::signal::unix::Signal,
+    usr2: tokio::signal::unix::Signal,
+    alarm: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
@@ -27,14 +32,24 @@ impl Signals {
             term: listen(SignalKind::terminate())?,
             int: listen(SignalKind::interrupt())?,
             hup: listen(SignalKind::hangup())?,
+            usr1: listen(SignalKind::user_defined1())?,
+            usr2: listen(SignalKind::user_defined2())?,
+            alarm: listen(SignalKind::alarm())?,
         })
     }
 
+    /// The next one that means something.
     pub(super) async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.term.recv() => Signal::Stop,
-            _ = self.int.recv() => Signal::Stop,
-            _ = self.hup.recv() => Signal::Reload,
+        loop {
+            let name = tokio::select! {
+                _ = self.term.recv() => return Signal::Stop,
+                _ = self.int.recv() => return Signal::Stop,
+                _ = self.hup.recv() => return Signal::Reload,
+                _ = self.usr1.recv() => "SIGUSR1",
+                _ = self.usr2.recv() => "SIGUSR2",
+                _ = self.alarm.recv() => "SIGALRM",
+            };
+            tracing::debug!(signal = name, "a signal without a meaning here");
         }
     }
 }

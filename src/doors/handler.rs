@@ -20,7 +20,7 @@ use super::{
     router::{self, Lost, Route},
     state::State,
 };
-use crate::model::Fault;
+use crate::model::{Fault, log::ADDRESSES};
 
 /// Answers a request, whatever happens.
 pub(super) async fn handle(state: Arc<State>, peer: Peer, request: Request<Incoming>) -> Response {
@@ -87,7 +87,15 @@ async fn answer(state: &Arc<State>, peer: Peer, id: String, request: Request<Inc
             refusal.response(form, &inbound.id)
         }
     };
-    tracing::debug!(status = response.status().as_u16(), "answered");
+    let status = response.status();
+    match inbound.source.client {
+        // Shut unless `log.addresses` opens it.
+        Some(client) if status.is_success() => {
+            tracing::info!(target: ADDRESSES, status = status.as_u16(), %client, "answered");
+        }
+        Some(_) | None => {}
+    }
+    tracing::debug!(status = status.as_u16(), "answered");
     share(&inbound, &mut response);
     response
 }

@@ -188,7 +188,7 @@ impl Asked<'_> {
 }
 
 /// A page as it is written.
-pub(super) fn written(page: &TaskPage, artifacts: bool) -> Page<'_> {
+fn written(page: &TaskPage, artifacts: bool) -> Page<'_> {
     Page {
         tasks: Cow::Borrowed(&page.tasks),
         next_page_token: Cow::Borrowed(&page.next_page_token),

@@ -10,16 +10,12 @@ use tracing::Span;
 use super::{
     body::Response,
     inbound::Inbound,
-    jsonrpc,
     refusal::{self, Refusal},
     state::State,
 };
-use crate::{
-    model::{
-        AgentName, Caller, ContextId, Fault, ListTasks, TaskId, TaskState, Timestamp,
-        ops::{Finding, Reloaded},
-    },
-    wire::{Dialect, Method, Single},
+use crate::model::{
+    AgentName, Caller, ContextId, Fault, ListTasks, TaskId, TaskState, Timestamp,
+    ops::{Finding, Reloaded},
 };
 
 /// Something that only the daemon can do.
@@ -86,12 +82,7 @@ async fn get(state: &State, inbound: &Inbound, path: &[&str]) -> Result<Response
         }
         ["ps"] => said(&node.children()),
         ["agents"] => said(&node.agent_statuses()),
-        ["tasks"] => {
-            let list = filters(inbound)?;
-            let page = node.all_tasks(&list).await?;
-            let single = Single::Page(jsonrpc::written(&page, list.include_artifacts));
-            Ok(refusal::json(StatusCode::OK, Dialect::V1.encode_reply(Method::ListTasks, &single)))
-        }
+        ["tasks"] => said(&node.all_tasks(&filters(inbound)?).await?),
         ["tasks", id] => said(&node.waiting(&TaskId::from(*id)).await?),
         ["tokens"] => said(&node.tokens().await?),
         ["drain"] => said(&node.draining()),
@@ -131,7 +122,11 @@ async fn delete(state: &State, caller: &Caller, path: &[&str]) -> Result<Respons
             said(&Deleted { tasks: 1 })
         }
         ["contexts", id] => {
-            said(&Deleted { tasks: state.node.delete_context(caller, &ContextId::from(*id)).await? })
+            // A context is its tasks: without one it is unknown.
+            match state.node.delete_context(caller, &ContextId::from(*id)).await? {
+                0 => Err(Refusal::absent(format!("context {id} was not found"))),
+                tasks => said(&Deleted { tasks }),
+            }
         }
         _ => Err(Refusal::nothing_at(&format!("/ops/{}", path.join("/")))),
     }

@@ -91,6 +91,11 @@ impl Refusal {
         )
     }
 
+    /// Something that is not there.
+    pub(super) const fn absent(message: String) -> Self {
+        Self::plain(StatusCode::NOT_FOUND, message)
+    }
+
     /// A path that leads nowhere.
     pub(super) fn nothing_at(path: &str) -> Self {
         Self::plain(StatusCode::NOT_FOUND, format!("there is nothing at {path}"))

@@ -9,6 +9,7 @@ mod card;
 mod fault;
 mod ids;
 mod json;
+pub mod log;
 mod message;
 mod operation;
 pub mod ops;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallerRole, Timestamp};
+use super::{AgentName, CallerRole, PrincipalId, Task, Timestamp};
 
 /// `GET /ops/status`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -70,6 +70,22 @@ pub struct AgentStatus {
     pub permissions: String,
 }
 
+/// Letters of a reason that are shown where an agent has one line.
+const BRIEF: usize = 100;
+
+impl AgentStatus {
+    /// Why it is not ready, in one line that is not long; `doctor` and `agent show` have the whole.
+    #[must_use]
+    pub fn brief(&self) -> Option<String> {
+        let why = self.not_ready.as_deref()?;
+        let line = why.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(match line.char_indices().nth(BRIEF) {
+            Some((end, _)) => format!("{}… (`a2ad doctor` says all)", line[..end].trim_end()),
+            None => line,
+        })
+    }
+}
+
 /// A child, for `ps`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChildStatus {
@@ -98,6 +114,26 @@ pub struct ChildStatus {
 pub struct Waiting {
     /// One line each, as `place 3 in the queue of claude`.
     pub lines: Vec<String>,
+}
+
+/// `GET /ops/tasks`: a page of everybody's tasks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TaskList {
+    /// The newest first.
+    pub tasks: Vec<OwnedTask>,
+    /// Empty on the last page.
+    pub next_page_token: String,
+}
+
+/// A task, and what it does not tell of itself: who does it, and for whom.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OwnedTask {
+    /// The agent that has it.
+    pub agent: AgentName,
+    /// Who sent it.
+    pub principal: PrincipalId,
+    /// The task, without history and artifacts.
+    pub task: Task,
 }
 
 /// A token, without its secret.
@@ -203,4 +239,31 @@ pub enum Level {
     Warn,
     /// To be mended.
     Fail,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_is_told_in_one_line_where_an_agent_has_one() {
+        let agent = |why: Option<String>| AgentStatus {
+            name: "claude".into(),
+            default: true,
+            runtime: "claude".into(),
+            workspace: "/srv".into(),
+            program: None,
+            version: None,
+            not_ready: why,
+            running: 0,
+            queued: 0,
+            permissions: "deny".into(),
+        };
+        assert_eq!(agent(None).brief(), None);
+        let short = agent(Some("it failed:\n\tno such\n  file\n".into())).brief();
+        assert_eq!(short.as_deref(), Some("it failed: no such file"));
+        let long = agent(Some("ü\n".repeat(500))).brief().unwrap();
+        assert!(long.starts_with("ü ü") && long.contains("… (`a2ad doctor`"), "{long}");
+        assert!(long.chars().count() < 140 && !long.contains('\n'), "{long}");
+    }
 }

@@ -77,6 +77,21 @@ impl TaskState {
         STATES[usize::from(self.number())]
     }
 
+    /// In one word for people, as `input-required`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Submitted => "submitted",
+            Self::Working => "working",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+            Self::InputRequired => "input-required",
+            Self::Rejected => "rejected",
+            Self::AuthRequired => "auth-required",
+        }
+    }
+
     /// Whether a task in it never changes again.
     #[must_use]
     pub const fn is_terminal(self) -> bool {

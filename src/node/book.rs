@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::fault_of;
 use crate::{
     lifecycle::{self, Author, Command, Event, Fact, apply},
-    model::{Fault, Seq, Task, TaskId, TaskState},
+    model::{Content, Fault, Seq, Task, TaskId, TaskState, log::CONTENT},
     store::{Append, Batch, Entry, Error, Head, Row, Snapshot, Store, TaskRow},
 };
 
@@ -48,6 +48,44 @@ pub(super) fn entries(events: &[Event]) -> Vec<Entry> {
             Entry { seq: event.seq, at: event.at, by: event.by.clone(), kind, v, fact: Bytes::from(fact) }
         })
         .collect()
+}
+
+/// What was said and written, word by word, for an operator who has asked for it; shut unless `log.content` opens it.
+pub(super) fn log_content(row: &TaskRow, events: &[Event]) {
+    if !tracing::enabled!(target: CONTENT, tracing::Level::DEBUG) {
+        return;
+    }
+    for event in events {
+        let parts = match &event.fact {
+            Fact::Opened { message, .. }
+            | Fact::Said(message)
+            | Fact::Asked { message, .. }
+            | Fact::NeedsAuth(message)
+            | Fact::Replied(message)
+            | Fact::Failed { message, .. }
+            | Fact::Rejected(message)
+            | Fact::Working(Some(message))
+            | Fact::Completed { message: Some(message), .. }
+            | Fact::Canceled { message: Some(message) } => &message.parts,
+            Fact::Wrote { artifact, .. } => &artifact.parts,
+            Fact::Working(None)
+            | Fact::Requeued { .. }
+            | Fact::Completed { message: None, .. }
+            | Fact::Canceled { message: None } => continue,
+        };
+        for part in parts {
+            let text = match &part.content {
+                Content::Text(text) => text,
+                Content::Data(json) => json.get(),
+                Content::Raw(_) | Content::Url(_) => continue,
+            };
+            tracing::debug!(
+                target: CONTENT,
+                task = %row.id, context = %row.context, principal = %row.requester, agent = %row.agent,
+                kind = ?event.fact.kind(), text, "content"
+            );
+        }
+    }
 }
 
 /// A stored entry, read.
@@ -136,6 +174,7 @@ impl Book {
         }
         match self.commit(&events, rows, patience).await {
             Ok(()) => {
+                log_content(&self.row, &events);
                 self.log_end(before.state);
                 Ok(events)
             }

@@ -9,7 +9,7 @@ use super::{
     Answer, Inner, Reply, Request,
     access::Act,
     agents::Served,
-    book::{Book, entries},
+    book::{Book, entries, log_content},
     dispatch::Admission,
     envelope::{Envelope, First, Said},
     fault_of, replay,
@@ -431,6 +431,7 @@ fn opening(row: &mut TaskRow, send: Send, runs: bool, by: lifecycle::Author) -> 
     }
     row.seq = events.len() as Seq;
     row.state = task.status.state;
+    log_content(row, &events);
     (task, first, entries(&events))
 }
 

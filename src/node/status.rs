@@ -1,9 +1,9 @@
 //! What the operator sees: what runs, what waits and for what, and whether the node is well.
 
-use super::{Node, fault_of, tasks};
+use super::{Node, fault_of};
 use crate::model::{
     Fault, ListTasks, TaskId, TaskState, Timestamp,
-    ops::{AgentStatus, ChildStatus, Drain, Status, Waiting},
+    ops::{AgentStatus, ChildStatus, Drain, Status, TaskList, Waiting},
 };
 use crate::runtime::config::Permissions;
 
@@ -190,13 +190,8 @@ impl Node {
     ///
     /// # Errors
     /// A parameter that is wrong, or the store's.
-    pub async fn all_tasks(&self, list: &ListTasks) -> Result<super::TaskPage, Fault> {
-        let agent = match &list.tenant {
-            None => None,
-            Some(name) => Some(name.parse().map_err(|_| Fault::NoAgent(name.clone()))?),
-        };
-        let query = tasks::query(None, agent.as_ref(), list)?;
-        self.0.page(query, list).await
+    pub async fn all_tasks(&self, list: &ListTasks) -> Result<TaskList, Fault> {
+        self.0.all_tasks(list).await
     }
 
     /// Lets waiting turns wait, or go on (O-38).

@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     lifecycle::cut,
-    model::{Caller, CancelTask, ContextId, Fault, GetTask, ListTasks, PrincipalId, Task, TaskId, Timestamp},
+    model::{
+        Caller, CancelTask, ContextId, Fault, GetTask, ListTasks, PrincipalId, Task, TaskId, Timestamp,
+        ops::{OwnedTask, TaskList},
+    },
     store::{PageQuery, TaskRow},
 };
 
@@ -31,21 +34,34 @@ impl Inner {
     /// `ListTasks`: the caller's own of this agent (P-14).
     pub(super) async fn list_tasks(&self, call: &Request, list: &ListTasks) -> Result<Reply, Fault> {
         let query = query(Some(call.caller.principal.clone()), Some(&call.agent), list)?;
-        self.page(query, list).await.map(Reply::Page)
+        self.page(query, list).await.map(|(_, page)| Reply::Page(page))
     }
 
-    /// One page, its token and its totals (P-32).
-    pub(super) async fn page(&self, query: PageQuery, list: &ListTasks) -> Result<TaskPage, Fault> {
+    /// Everybody's tasks, with whose they are and who does them.
+    pub(super) async fn all_tasks(&self, list: &ListTasks) -> Result<TaskList, Fault> {
+        let agent = match &list.tenant {
+            None => None,
+            Some(name) => Some(name.parse().map_err(|_| Fault::NoAgent(name.clone()))?),
+        };
+        let (rows, page) = self.page(query(None, agent.as_ref(), list)?, list).await?;
+        let owned = |(row, task): (TaskRow, Task)| OwnedTask { agent: row.agent, principal: row.scope, task };
+        let tasks = rows.into_iter().zip(page.tasks).map(owned).collect();
+        Ok(TaskList { tasks, next_page_token: page.next_page_token })
+    }
+
+    /// One page, its token and its totals (P-32), and the rows that it shows.
+    async fn page(&self, query: PageQuery, list: &ListTasks) -> Result<(Vec<TaskRow>, TaskPage), Fault> {
         let filters = filters(&query);
         let page = self.store.page(query).await.map_err(fault_of)?;
         let next = page.tasks.last().filter(|_| page.more).map(|row| token(row, filters));
         let tasks = page.tasks.iter().map(|row| self.listed(row, list)).collect::<Result<_, _>>()?;
-        Ok(TaskPage {
+        let shown = TaskPage {
             tasks,
             next_page_token: next.unwrap_or_default(),
             page_size: list.page_size.unwrap_or(PAGE),
             total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
-        })
+        };
+        Ok((page.tasks, shown))
     }
 
     /// A task of a list: no history unless asked for (P-31).
@@ -125,7 +141,7 @@ impl Inner {
 }
 
 /// What the store is asked for.
-pub(super) fn query(
+fn query(
     scope: Option<PrincipalId>,
     agent: Option<&crate::model::AgentName>,
     list: &ListTasks,

@@ -79,6 +79,12 @@ impl Shared {
     }
 }
 
+/// The version of the schema that this program writes (O-37).
+#[must_use]
+pub const fn schema_version() -> usize {
+    schema::SCRIPTS.len()
+}
+
 impl Store {
     /// Opens the store in the state directory, making what is missing; `now` is the wall clock.
     ///

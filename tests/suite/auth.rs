@@ -75,7 +75,14 @@ async fn ur_62_the_tasks_of_others_are_neither_listed_nor_known() {
         assert_eq!((foreign.code(), unknown.code()), (-32001, -32001), "{method}");
     }
     let all = Ask::get("/ops/tasks").header("authorization", &format!("Bearer {}", node.local));
-    assert_eq!(node.ask(all).await.json()["tasks"][0]["id"], task["id"], "the operator sees all");
+    let all = node.ask(all).await.json();
+    let seen = &all["tasks"][0];
+    assert_eq!(seen["task"]["id"], task["id"], "the operator sees all");
+    assert_eq!(
+        (&seen["principal"], &seen["agent"]),
+        (&json!("token:ann"), &json!("echo")),
+        "and whose it is"
+    );
     node.end().await;
 }
 

@@ -331,3 +331,168 @@ fn a_drain_waits_for_running_turns_as_long_as_it_is_told() {
     assert!(home.run(&["drain", "--off"]).ok().contains("not draining"));
     home.run(&["health", "--ready"]).ok();
 }
+
+#[test]
+fn a_test_of_an_agent_says_how_its_turn_ended_in_one_word() {
+    let home = home();
+    let _node = home.serve();
+    for args in [&["agent", "test", "echo"][..], &["doctor", "--deep", "--agent", "echo"]] {
+        let said = home.run(args).ok();
+        assert!(said.contains("a turn ended completed\n"), "{args:?}: {said}");
+    }
+    let failed = home.run(&["agent", "test", "bad"]);
+    assert_eq!(failed.code(), Some(1), "{failed:?}");
+    assert!(
+        failed.out.contains("a turn ended failed: ") && failed.out.contains("no such model"),
+        "{failed:?}"
+    );
+}
+
+#[test]
+fn a_conversation_is_deleted_once_and_then_unknown() {
+    let home = home();
+    let _node = home.serve();
+    home.run(&["context", "delete", "nope"]).fails(1, "context nope was not found");
+    let task = home.run(&["send", "--json", "-c", "talk", "hi"]).ok();
+    assert!(task.contains(r#""contextId":"talk""#), "{task}");
+    assert!(home.run(&["context", "delete", "talk"]).err.contains("with 1 task"));
+    home.run(&["context", "delete", "talk"]).fails(1, "not found");
+}
+
+#[test]
+fn the_operators_list_says_whose_each_task_is_and_who_does_it() {
+    let home = home();
+    let _node = home.serve();
+    let token = home.run(&["token", "new", "desk"]).ok();
+    let file = home.file("desk.token", &token);
+    home.run(&["--token-file", &file, "send", "of the desk"]).ok();
+    home.run(&["send", "-a", "nasty", "of the operator"]).ok();
+    let list = home.run(&["task", "list", "--all"]).ok();
+    let mut whose: Vec<(String, String)> = list
+        .lines()
+        .map(|line| line.split('\t').map(str::to_owned).collect::<Vec<_>>())
+        .map(|cells| (cells[2].clone(), cells[5].clone()))
+        .collect();
+    whose.sort();
+    let known = |agent: &str, principal: &str| (agent.to_owned(), principal.to_owned());
+    assert_eq!(whose, [known("echo", "token:desk"), known("nasty", "local")], "{list}");
+    for line in home.run(&["task", "list", "--all", "--json"]).ok().lines() {
+        let task: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(task["id"].is_string() && task["agent"].is_string(), "{line}");
+        assert!(["local", "token:desk"].contains(&task["principal"].as_str().unwrap()), "{line}");
+    }
+    let own = home.run(&["--token-file", &file, "task", "list"]).ok();
+    assert_eq!(own.lines().count(), 1, "{own}");
+    assert_eq!(own.split('\t').count(), 5, "one's own needs no owner: {own}");
+}
+
+#[test]
+fn signals_without_a_meaning_do_not_end_a_node() {
+    let home = home();
+    let node = home.serve();
+    for number in [Signal::USR1, Signal::USR2, Signal::ALARM, Signal::PIPE, Signal::HUP] {
+        assert!(node.signal(number));
+        assert_eq!(home.run(&["send", "still there"]).ok(), "still there", "{number:?}");
+    }
+}
+
+#[test]
+fn what_a_killed_node_left_confuses_nobody() {
+    let home = home();
+    let node = home.serve();
+    let url = node.url();
+    node.kill();
+    let left = [home.state().join("node.json"), home.state().join("token")];
+    assert!(left.iter().all(|path| path.exists()));
+    home.run(&["status"]).fails(69, "no node");
+    home.run(&["send", "x"]).fails(69, "a2ad serve");
+    // A start that goes no further than the port takes them away all the same.
+    let _taken = std::net::TcpListener::bind(url.trim_start_matches("http://")).unwrap();
+    home.run(&["serve", "--listen", url.trim_start_matches("http://")]).fails(73, "is taken");
+    assert!(left.iter().all(|path| !path.exists()));
+}
+
+/// The records of a log in JSON.
+fn records(home: &Home) -> Vec<serde_json::Value> {
+    let log = read(&home.state().join("node.log"));
+    log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+#[test]
+fn all_of_the_log_is_changed_by_a_reload() {
+    let home = home();
+    let first = read(&home.config());
+    let _node = home.serve();
+    let log = |keys: &str| {
+        home.configure(&format!("{first}[log]\nfile = \"node.log\"\n{keys}"));
+        let said = home.run(&["reload"]).ok();
+        assert!(!said.contains("needs a restart"), "{said}");
+        said
+    };
+    log("level = \"debug\"\n");
+    home.run(&["send", "quiet words"]).ok();
+    let seen = records(&home);
+    assert!(seen.iter().any(|record| record["level"] == "DEBUG" && record["client"].is_string()), "at debug");
+    assert!(!read(&home.state().join("node.log")).contains("quiet words"), "text is logged at no level");
+    assert!(!seen.iter().any(|record| record["target"] == "a2ad::addresses"));
+
+    log("level = \"info\"\ncontent = true\naddresses = true\n");
+    home.run(&["send", "still quiet"]).ok();
+    let seen = records(&home);
+    let called = |record: &&serde_json::Value| record["target"] == "a2ad::addresses";
+    let call = seen.iter().find(called).expect("a call that went well, with its address");
+    assert_eq!((&call["level"], &call["client"]), (&"INFO".into(), &"127.0.0.1".into()), "{call}");
+    assert!(
+        !read(&home.state().join("node.log")).contains("still quiet"),
+        "text is never logged above debug"
+    );
+
+    assert!(log("level = \"debug\"\ncontent = true\n").contains("log.addresses"));
+    home.run(&["send", "loud words"]).ok();
+    let texts: Vec<String> = records(&home)
+        .iter()
+        .filter(|record| record["target"] == "a2ad::content")
+        .map(|record| format!("{} {} {}", record["level"], record["kind"], record["text"]))
+        .collect();
+    assert_eq!(texts, [r#""DEBUG" "Opened" "loud words""#, r#""DEBUG" "Wrote" "loud words""#]);
+
+    log("format = \"pretty\"\nlevel = \"debug\"\nmax_size = \"1KiB\"\nkeep = 1\n");
+    for _ in 0..20 {
+        home.run(&["send", "more"]).ok();
+    }
+    let kept = |name: &str| home.state().join(name).exists();
+    assert!(kept("node.log.1") && !kept("node.log.2"));
+    let line = read(&home.state().join("node.log.1"));
+    assert!(line.contains("DEBUG request{id="), "{line}");
+
+    let before = read(&home.config());
+    home.configure(&before.replace("\"node.log\"", "\"/no/such/place.log\""));
+    home.run(&["reload"]).fails(78, "place.log");
+    home.run(&["send", "on"]).ok();
+}
+
+#[test]
+fn text_in_the_log_is_warned_of_at_every_start() {
+    let home = home();
+    let text = read(&home.config());
+    home.configure(&format!("{text}[log]\ncontent = true\nfile = \"node.log\"\nformat = \"json\"\n"));
+    home.run(&["check"]).err.lines().find(|line| line.contains("log.content")).expect("a warning");
+    let _node = home.serve();
+    let warned = |record: &serde_json::Value| {
+        record["level"] == "WARN"
+            && record["message"].as_str().is_some_and(|text| text.contains("log.content"))
+    };
+    assert!(records(&home).iter().any(warned));
+}
+
+#[test]
+fn doctor_of_an_agent_that_is_not_there_says_so() {
+    let home = home();
+    home.run(&["doctor", "--agent", "nope"]).fails(2, "no agent nope");
+    let one = home.run(&["doctor", "--agent", "slow"]).ok();
+    assert_eq!(one.lines().count(), 1, "{one}");
+    let _node = home.serve();
+    home.run(&["doctor", "--agent", "nope"]).fails(2, "no agent nope");
+    let one = home.run(&["doctor", "--agent", "slow"]).ok();
+    assert!(one.lines().count() == 1 && one.contains("agent slow"), "{one}");
+}

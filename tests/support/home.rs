@@ -145,6 +145,12 @@ impl Node<'_> {
         json["urls"][0].as_str().unwrap().to_owned()
     }
 
+    /// Sends it a signal.
+    #[cfg(unix)]
+    pub(crate) fn signal(&self, number: rustix::process::Signal) -> bool {
+        self.child.as_ref().is_some_and(|child| signal(child, number))
+    }
+
     /// Ends it without a word.
     pub(crate) fn kill(mut self) {
         if let Some(mut child) = self.child.take() {

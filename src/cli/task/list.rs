@@ -5,7 +5,10 @@ use super::super::{
     exit::Code,
     target::{self, Target},
 };
-use crate::model::{ListTasks, Task, TaskState, Timestamp};
+use crate::model::{
+    ListTasks, Task, TaskState, Timestamp,
+    ops::{OwnedTask, TaskList},
+};
 use crate::peer::Peer;
 
 /// List tasks, the newest first
@@ -35,8 +38,16 @@ pub(in crate::cli) struct Arguments {
 /// The protocol's largest page.
 const PAGE: i32 = 100;
 
-/// A task with the agent that has it, as far as that is known.
-type Row = (Option<String>, Task);
+/// A task with the agent that has it and with whose it is, as far as that is known.
+#[derive(serde::Serialize)]
+struct Row {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    principal: Option<String>,
+    #[serde(flatten)]
+    task: Task,
+}
 
 pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<Code> {
     let now = Timestamp::now();
@@ -54,9 +65,11 @@ pub(super) async fn run(ctx: &Context, arguments: &Arguments) -> anyhow::Result<
     } else {
         own(&target, &query, arguments.agent.as_deref(), limit).await?
     };
-    rows.sort_by(|(_, a), (_, b)| b.status.timestamp.cmp(&a.status.timestamp).then_with(|| b.id.cmp(&a.id)));
+    rows.sort_by(|Row { task: a, .. }, Row { task: b, .. }| {
+        b.status.timestamp.cmp(&a.status.timestamp).then_with(|| b.id.cmp(&a.id))
+    });
     rows.truncate(limit);
-    show(ctx, &rows, now)?;
+    show(ctx, &rows, arguments.all, now)?;
     Ok(Code::Ok)
 }
 
@@ -78,7 +91,7 @@ async fn own(
     for agent in agents {
         let peer = target.peer(agent.as_deref()).await?;
         let tasks = pages(&peer, query, limit).await?;
-        rows.extend(tasks.into_iter().map(|task| (agent.clone(), task)));
+        rows.extend(tasks.into_iter().map(|task| Row { agent: agent.clone(), principal: None, task }));
     }
     Ok(rows)
 }
@@ -107,13 +120,6 @@ async fn everybodys(
     agent: Option<&str>,
     limit: usize,
 ) -> anyhow::Result<Vec<Row>> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Page {
-        tasks: Vec<Task>,
-        #[serde(default)]
-        next_page_token: String,
-    }
     let mut rows = Vec::new();
     let mut token = String::new();
     loop {
@@ -130,8 +136,12 @@ async fn everybodys(
         add("state", query.status.map(TaskState::as_str));
         add("since", query.status_timestamp_after.map(|since| since.to_string()).as_deref());
         add("page", Some(&token));
-        let page: Page = super::super::get(target, &format!("tasks?{}", parts.join("&"))).await?;
-        rows.extend(page.tasks.into_iter().map(|task| (agent.map(str::to_owned), task)));
+        let page: TaskList = super::super::get(target, &format!("tasks?{}", parts.join("&"))).await?;
+        rows.extend(page.tasks.into_iter().map(|OwnedTask { agent, principal, task }| Row {
+            agent: Some(agent.to_string()),
+            principal: Some(principal.to_string()),
+            task,
+        }));
         if page.next_page_token.is_empty() || rows.len() >= limit {
             return Ok(rows);
         }
@@ -139,41 +149,44 @@ async fn everybodys(
     }
 }
 
-fn show(ctx: &Context, rows: &[Row], now: Timestamp) -> anyhow::Result<()> {
+fn show(ctx: &Context, rows: &[Row], all: bool, now: Timestamp) -> anyhow::Result<()> {
     if ctx.screen.json {
-        for (_, task) in rows {
-            ctx.screen.json(task)?;
+        for row in rows {
+            ctx.screen.json(row)?;
         }
         return Ok(());
     }
-    let cells: Vec<Vec<String>> = rows
-        .iter()
-        .map(|(agent, task)| {
-            let age = task.status.timestamp.map_or_else(|| "-".to_owned(), |then| clock::ago(then, now));
-            let context = task.context_id.as_ref().map_or("-", |context| context.as_str());
-            let agent = agent.as_deref().unwrap_or("-");
-            [task.id.as_str(), super::word(task.status.state), agent, &age, context]
-                .map(str::to_owned)
-                .to_vec()
-        })
-        .collect();
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, all, now)).collect();
     if cells.is_empty() {
         ctx.screen.note("no tasks");
         return Ok(());
     }
-    ctx.screen.table(&["TASK", "STATE", "AGENT", "SINCE", "CONTEXT"], &cells)?;
-    if rows.iter().any(|(_, task)| task.status.state == TaskState::InputRequired) {
+    let heading = ["TASK", "STATE", "AGENT", "SINCE", "CONTEXT", "PRINCIPAL"];
+    ctx.screen.table(&heading[..if all { 6 } else { 5 }], &cells)?;
+    if rows.iter().any(|row| row.task.status.state == TaskState::InputRequired) {
         ctx.screen.hint("answer a task that waits with `a2ad send -t TASK TEXT`");
     }
     Ok(())
+}
+
+/// The columns of a task; whose it is stands last, and only where that is not oneself.
+fn cells(Row { agent, principal, task }: &Row, all: bool, now: Timestamp) -> Vec<String> {
+    let age = task.status.timestamp.map_or_else(|| "-".to_owned(), |then| clock::ago(then, now));
+    let context = task.context_id.as_ref().map_or("-", |context| context.as_str());
+    let agent = agent.as_deref().unwrap_or("-");
+    let mut cells = vec![task.id.as_str(), task.status.state.word(), agent, &age, context];
+    if all {
+        cells.push(principal.as_deref().unwrap_or("-"));
+    }
+    cells.into_iter().map(str::to_owned).collect()
 }
 
 /// A state as a person or the protocol writes it.
 fn state(text: &str) -> Result<TaskState, String> {
     let word = text.to_ascii_lowercase().replace('_', "-");
     let word = word.strip_prefix("task-state-").unwrap_or(&word);
-    TaskState::ALL.into_iter().find(|state| super::word(*state) == word).ok_or_else(|| {
-        let words: Vec<&str> = TaskState::ALL.into_iter().map(super::word).collect();
+    TaskState::ALL.into_iter().find(|state| state.word() == word).ok_or_else(|| {
+        let words: Vec<&str> = TaskState::ALL.into_iter().map(TaskState::word).collect();
         format!("is one of {}", words.join(", "))
     })
 }

@@ -5,7 +5,7 @@ mod list;
 mod show;
 
 use super::{Context, exit::Code, target, watch};
-use crate::model::{Seq, TaskId, TaskState};
+use crate::model::{Seq, TaskId};
 
 /// List, show, watch, cancel and delete tasks, and save what they made
 #[derive(Debug, clap::Subcommand)]
@@ -77,7 +77,7 @@ async fn cancel(ctx: &Context, one: &One) -> anyhow::Result<Code> {
     if ctx.screen.json {
         ctx.screen.json(&task)?;
     } else {
-        ctx.screen.note(&format!("task {id}: {}", word(task.status.state)));
+        ctx.screen.note(&format!("task {id}: {}", task.status.state.word()));
     }
     Ok(Code::Ok)
 }
@@ -91,18 +91,4 @@ async fn delete(ctx: &Context, id: &str) -> anyhow::Result<Code> {
         .await?;
     ctx.screen.note(&format!("task {id} is deleted"));
     Ok(Code::Ok)
-}
-
-/// A state in one word, as `--state` takes it.
-pub(super) const fn word(state: TaskState) -> &'static str {
-    match state {
-        TaskState::Submitted => "submitted",
-        TaskState::Working => "working",
-        TaskState::Completed => "completed",
-        TaskState::Failed => "failed",
-        TaskState::Canceled => "canceled",
-        TaskState::InputRequired => "input-required",
-        TaskState::Rejected => "rejected",
-        TaskState::AuthRequired => "auth-required",
-    }
 }

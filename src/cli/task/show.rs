@@ -52,7 +52,7 @@ fn lines(task: &Task, now: Timestamp) -> Vec<String> {
     let mut lines = vec![
         format!("Task     {}", task.id),
         format!("Context  {}", task.context_id.as_ref().map_or("-", |context| context.as_str())),
-        format!("State    {}{}", super::word(task.status.state), since.unwrap_or_default()),
+        format!("State    {}{}", task.status.state.word(), since.unwrap_or_default()),
     ];
     for message in &task.history {
         lines.push(said(message));

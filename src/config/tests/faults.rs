@@ -166,7 +166,7 @@ fn what_has_no_effect_yet_is_a_warning_when_it_is_changed() {
     assert_snapshot!(ann.warnings(), @r##"
 a2ad.toml:2: mesh.max_hops: has no effect in this version
 a2ad.toml:4: defaults.memory: has no effect in this version
-a2ad.toml:7: log.content: has no effect in this version
+a2ad.toml:7: log.content: message text and prompts stand in the log at debug, for whoever reads it
 a2ad.toml:11: agents.a.env_from: `SSH_AUTH_SOCK` gives the agent this user's sessions beyond the node
 A2AD_LIMITS_RUNNING_TASKS: there is no such variable; did you mean `A2AD_LIMITS__RUNNING_TASKS`?
 A2AD_NONSENSE: there is no such variable

@@ -1,77 +1,16 @@
-//! Where log records go: stderr, pretty on a terminal and JSON elsewhere; or a file of bounded size where there is no
-//! journal. Message text is never in a record (O-43): nobody writes it there.
+//! A log file of bounded size.
 #![expect(clippy::disallowed_methods, reason = "owns the log file")]
 
 use std::{
     fs::File,
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
-    sync::Mutex,
 };
 
-use tracing_subscriber::{Layer, filter::Targets, fmt, layer::SubscriberExt, util::SubscriberInitExt};
-
 use super::Error;
-use crate::config::{Format, Log};
-
-/// What a reload may change.
-pub(super) type Handle = tracing_subscriber::reload::Handle<Targets, tracing_subscriber::Registry>;
-
-/// Starts logging.
-///
-/// # Errors
-/// The log file can't be opened.
-pub(super) fn start(log: &Log) -> Result<Handle, Error> {
-    let (filter, handle) = tracing_subscriber::reload::Layer::new(targets(&log.filter));
-    let terminal = io::stderr().is_terminal();
-    let json = match log.format {
-        Format::Auto => log.file.is_some() || !terminal,
-        Format::Pretty => false,
-        Format::Json => true,
-    };
-    let writer = match &log.file {
-        Some(path) => Sink::File(Rotating::open(path, log.max_size, log.keep)?),
-        None => Sink::Stderr,
-    };
-    let base = fmt::layer().with_writer(Mutex::new(writer)).with_target(true);
-    let layer: Box<dyn Layer<tracing_subscriber::layer::Layered<_, _>> + Send + Sync> = if json {
-        base.json().flatten_event(true).with_current_span(false).boxed()
-    } else {
-        base.with_ansi(terminal && log.file.is_none()).boxed()
-    };
-    // A second node in one process (tests) keeps the first one's log.
-    let _ = tracing_subscriber::registry().with(filter).with(layer).try_init();
-    Ok(handle)
-}
-
-/// The filter of a text that the configuration has found well formed.
-pub(super) fn targets(filter: &str) -> Targets {
-    filter.parse().unwrap_or_else(|_| Targets::new().with_default(tracing::Level::INFO))
-}
-
-enum Sink {
-    Stderr,
-    File(Rotating),
-}
-
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Stderr => io::stderr().write(bytes),
-            Self::File(file) => file.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stderr => io::stderr().flush(),
-            Self::File(file) => file.file.flush(),
-        }
-    }
-}
 
 /// A file that makes way for a new one once it is full: `a2ad.log`, `a2ad.log.1`, …
-struct Rotating {
+pub(super) struct Rotating {
     path: PathBuf,
     file: File,
     size: u64,
@@ -80,7 +19,8 @@ struct Rotating {
 }
 
 impl Rotating {
-    fn open(path: &Path, most: Option<u64>, keep: Option<usize>) -> Result<Self, Error> {
+    /// Goes on with the file at a path, or begins it.
+    pub(super) fn open(path: &Path, most: Option<u64>, keep: Option<usize>) -> Result<Self, Error> {
         let file = append(path).map_err(|error| Error::file("open the log", path, &error))?;
         let size = file.metadata().map_or(0, |data| data.len());
         Ok(Self { path: path.to_owned(), file, size, most, keep: keep.unwrap_or(usize::MAX) })
