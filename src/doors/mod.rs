@@ -10,7 +10,8 @@
 //! | `handler`, `inbound` | one request: id, gate, route, door |
 //! | `gate`, `auth`, `limits` | where it comes from, who asks, how much |
 //! | `router` | path to door, the one table |
-//! | `jsonrpc`, `sse` | the envelope, and streams in it |
+//! | `call` | what every binding does alike: which agent, what it asks for, the node |
+//! | `jsonrpc`, `envelope`, `sse` | a binding, what stands around its answers, streams of them |
 //! | `card`, `agents`, `cache`, `health` | what is open to everybody |
 //! | `ops` | the operator's calls |
 //! | `refusal`, `body` | answers, and errors outside the envelope |
@@ -19,9 +20,11 @@ mod agents;
 mod auth;
 mod body;
 mod cache;
+mod call;
 mod card;
 pub mod config;
 mod connection;
+mod envelope;
 mod gate;
 mod handler;
 mod health;

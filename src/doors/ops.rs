@@ -9,8 +9,8 @@ use tracing::Span;
 
 use super::{
     body::Response,
+    call,
     inbound::Inbound,
-    jsonrpc,
     refusal::{self, Refusal},
     state::State,
 };
@@ -89,7 +89,7 @@ async fn get(state: &State, inbound: &Inbound, path: &[&str]) -> Result<Response
         ["tasks"] => {
             let list = filters(inbound)?;
             let page = node.all_tasks(&list).await?;
-            let single = Single::Page(jsonrpc::written(&page, list.include_artifacts));
+            let single = Single::Page(call::written(&page, list.include_artifacts));
             Ok(refusal::json(StatusCode::OK, Dialect::V1.encode_reply(Method::ListTasks, &single)))
         }
         ["tasks", id] => said(&node.waiting(&TaskId::from(*id)).await?),
