@@ -28,10 +28,7 @@ impl Dialect {
         query: impl IntoIterator<Item = &'a str>,
         method: &str,
     ) -> Result<(Self, Method), Fault> {
-        let version = match said(headers)? {
-            Some(version) => version,
-            None => said(query)?.unwrap_or(UNSAID),
-        };
+        let version = version(headers, query)?;
         let known = Method::of_v1(method);
         match (major_minor(version), known) {
             (Some("1.0"), Some(method)) => Ok((Self::V1, method)),
@@ -40,12 +37,45 @@ impl Dialect {
                 short(method)
             ))),
             (Some("1.0" | UNSAID), None) => Err(Fault::MethodNotFound(short(method).into_owned())),
-            _ => Err(Fault::VersionNotSupported(format!(
-                "A2A version `{}` is not served: send the header A2A-Version: 1.0",
-                short(version)
-            ))),
+            _ => Err(not_served(version)),
         }
     }
+
+    /// The dialect of an HTTP+JSON call, whose path is that of 1.0.
+    ///
+    /// # Errors
+    /// `VersionNotSupported` for every version but 1.0, also where none is said.
+    pub fn of_rest<'a>(
+        headers: impl IntoIterator<Item = &'a str>,
+        query: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, Fault> {
+        let version = version(headers, query)?;
+        match major_minor(version) {
+            Some("1.0") => Ok(Self::V1),
+            Some(UNSAID) => Err(Fault::VersionNotSupported(
+                "this path is one of A2A 1.0: send the header A2A-Version: 1.0".into(),
+            )),
+            _ => Err(not_served(version)),
+        }
+    }
+}
+
+/// The version of a request: what its header says, else its query.
+fn version<'a>(
+    headers: impl IntoIterator<Item = &'a str>,
+    query: impl IntoIterator<Item = &'a str>,
+) -> Result<&'a str, Fault> {
+    match said(headers)? {
+        Some(version) => Ok(version),
+        None => Ok(said(query)?.unwrap_or(UNSAID)),
+    }
+}
+
+fn not_served(version: &str) -> Fault {
+    Fault::VersionNotSupported(format!(
+        "A2A version `{}` is not served: send the header A2A-Version: 1.0",
+        short(version)
+    ))
 }
 
 /// The one version that is said. Empty values say nothing; a list in one value is as good as several values (A2A-147).
@@ -127,6 +157,21 @@ mod tests {
         let fault = Dialect::of([], [], "SendMessage").unwrap_err();
         assert!(fault.to_string().contains("send the header A2A-Version: 1.0"), "{fault}");
         assert_eq!(of(&["0.3"], &[], "GetTask"), Err(-32009));
+    }
+
+    #[test]
+    fn a_path_of_1_0_needs_the_version_in_header_or_query() {
+        let rest = |headers: &[&'static str], query: &[&'static str]| {
+            Dialect::of_rest(headers.iter().copied(), query.iter().copied())
+        };
+        for (headers, query) in [(&["1.0"][..], &[][..]), (&["1.0.9", "1.0"], &["0.3"]), (&[], &["1.0"])] {
+            assert_eq!(rest(headers, query), Ok(Dialect::V1));
+        }
+        for (headers, query) in [(&[][..], &[][..]), (&[""], &[""]), (&["0.3"], &["1.0"]), (&["99.0"], &[])] {
+            let fault = rest(headers, query).unwrap_err();
+            assert!(matches!(&fault, Fault::VersionNotSupported(why) if why.contains("A2A-Version: 1.0")));
+        }
+        assert!(rest(&["1.0", "1.1"], &[]).is_err());
     }
 
     #[test]

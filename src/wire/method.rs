@@ -1,4 +1,4 @@
-//! The one table of operations: what each is called in every dialect, and whether it streams.
+//! The one table of operations: what each is called in every dialect, where it lies in HTTP+JSON, and whether it streams.
 
 use crate::model::Operation;
 
@@ -26,34 +26,123 @@ pub struct Names {
     pub method: Method,
     /// `method` in JSON-RPC of A2A 1.0 (section 9.4).
     pub v1: Option<&'static str>,
+    /// Where it lies in HTTP+JSON of A2A 1.0 (section 11.3).
+    pub rest: Option<Place>,
     /// Whether the answer is a stream of events.
     pub streams: bool,
 }
 
+/// Where an operation lies in HTTP+JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Its HTTP methods, in the order in which a client tries them.
+    pub verbs: &'static [&'static str],
+    /// Its path below the interface. What stands in braces is a member of the request, one whole segment, or one up to
+    /// the word behind its last `:`.
+    pub path: &'static str,
+    /// Where the other members stand.
+    pub rest: Rest,
+}
+
+/// Where the members of a request stand that are not in its path.
+#[derive(Clone, Copy, Debug)]
+pub enum Rest {
+    /// In the body.
+    Body,
+    /// In the query: these.
+    Query(&'static [(&'static str, Kind)]),
+}
+
+/// How a member is written in a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A text, or a number: its reader takes both.
+    Text,
+    /// `true` or `false`.
+    Flag,
+    /// A member of an enum, by name or number.
+    Choice,
+    /// RFC 3339.
+    Time,
+}
+
 /// All operations, in the order of [`Method`].
 pub const METHODS: [Names; 11] = [
-    one(Method::Send, "SendMessage"),
-    many(Method::Stream, "SendStreamingMessage"),
-    one(Method::GetTask, "GetTask"),
-    one(Method::ListTasks, "ListTasks"),
-    one(Method::CancelTask, "CancelTask"),
-    many(Method::Subscribe, "SubscribeToTask"),
-    one(Method::CreatePush, "CreateTaskPushNotificationConfig"),
-    one(Method::GetPush, "GetTaskPushNotificationConfig"),
+    one(Method::Send, "SendMessage", post("/message:send")),
+    many(Method::Stream, "SendStreamingMessage", post("/message:stream")),
+    one(Method::GetTask, "GetTask", get("/tasks/{id}", &[("historyLength", Kind::Text)])),
+    one(
+        Method::ListTasks,
+        "ListTasks",
+        get(
+            "/tasks",
+            &[
+                ("contextId", Kind::Text),
+                ("status", Kind::Choice),
+                ("pageSize", Kind::Text),
+                ("pageToken", Kind::Text),
+                ("historyLength", Kind::Text),
+                ("statusTimestampAfter", Kind::Time),
+                ("includeArtifacts", Kind::Flag),
+            ],
+        ),
+    ),
+    one(Method::CancelTask, "CancelTask", post("/tasks/{id}:cancel")),
+    // The prose of the specification says POST, its proto GET: both are served, and POST is what clients send.
+    many(
+        Method::Subscribe,
+        "SubscribeToTask",
+        Place { verbs: &["POST", "GET"], path: "/tasks/{id}:subscribe", rest: Rest::Query(&[]) },
+    ),
+    one(
+        Method::CreatePush,
+        "CreateTaskPushNotificationConfig",
+        post("/tasks/{taskId}/pushNotificationConfigs"),
+    ),
+    one(
+        Method::GetPush,
+        "GetTaskPushNotificationConfig",
+        get("/tasks/{taskId}/pushNotificationConfigs/{id}", &[]),
+    ),
     // Plural, unlike its three siblings.
-    one(Method::ListPush, "ListTaskPushNotificationConfigs"),
-    one(Method::DeletePush, "DeleteTaskPushNotificationConfig"),
-    one(Method::GetCard, "GetExtendedAgentCard"),
+    one(
+        Method::ListPush,
+        "ListTaskPushNotificationConfigs",
+        get(
+            "/tasks/{taskId}/pushNotificationConfigs",
+            &[("pageSize", Kind::Text), ("pageToken", Kind::Text)],
+        ),
+    ),
+    one(
+        Method::DeletePush,
+        "DeleteTaskPushNotificationConfig",
+        Place {
+            verbs: &["DELETE"],
+            path: "/tasks/{taskId}/pushNotificationConfigs/{id}",
+            rest: Rest::Query(&[]),
+        },
+    ),
+    one(Method::GetCard, "GetExtendedAgentCard", get("/extendedAgentCard", &[])),
 ];
 
 /// An operation with one answer.
-const fn one(method: Method, v1: &'static str) -> Names {
-    Names { method, v1: Some(v1), streams: false }
+const fn one(method: Method, v1: &'static str, rest: Place) -> Names {
+    Names { method, v1: Some(v1), rest: Some(rest), streams: false }
 }
 
 /// An operation with a stream of answers.
-const fn many(method: Method, v1: &'static str) -> Names {
-    Names { method, v1: Some(v1), streams: true }
+const fn many(method: Method, v1: &'static str, rest: Place) -> Names {
+    Names { method, v1: Some(v1), rest: Some(rest), streams: true }
+}
+
+/// What is sent.
+const fn post(path: &'static str) -> Place {
+    Place { verbs: &["POST"], path, rest: Rest::Body }
+}
+
+/// What is fetched.
+const fn get(path: &'static str, query: &'static [(&'static str, Kind)]) -> Place {
+    Place { verbs: &["GET"], path, rest: Rest::Query(query) }
 }
 
 impl Method {

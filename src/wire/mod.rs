@@ -9,13 +9,15 @@ mod dialect;
 pub mod envelope;
 pub mod fault;
 mod method;
+pub mod percent;
 mod read;
+pub mod rest;
 pub mod scan;
 mod single;
 mod v1;
 
 pub use dialect::{Dialect, VERSIONS};
-pub use method::{METHODS, Method, Names};
+pub use method::{Kind, METHODS, Method, Names, Place, Rest};
 pub use single::{Page, PushPage, Single};
 
 use bytes::Bytes;

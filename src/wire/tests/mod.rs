@@ -5,6 +5,7 @@ mod envelope;
 mod golden;
 mod lenient;
 mod models;
+mod rest;
 mod round;
 
 use serde_json::value::RawValue;
