@@ -85,7 +85,7 @@ fn card(served: &Served, url: Option<String>, nature: &Nature, auth: Auth) -> Ag
     AgentCard {
         name: served.name.to_string(),
         description,
-        supported_interfaces: url.into_iter().map(jsonrpc).collect(),
+        supported_interfaces: url.iter().flat_map(|url| interfaces(url)).collect(),
         provider: None,
         version: config.version.clone(),
         documentation_url: None,
@@ -109,8 +109,14 @@ fn described(served: &Served) -> String {
     format!("The agent {}, run by a2ad as {}", served.name, served.config.runtime)
 }
 
-fn jsonrpc(url: String) -> AgentInterface {
-    AgentInterface { url, protocol_binding: "JSONRPC".into(), tenant: None, protocol_version: "1.0".into() }
+/// The bindings that are served at an address, best first (P-16).
+fn interfaces(url: &str) -> [AgentInterface; 2] {
+    ["JSONRPC", "HTTP+JSON"].map(|binding| AgentInterface {
+        url: url.to_owned(),
+        protocol_binding: binding.into(),
+        tenant: None,
+        protocol_version: "1.0".into(),
+    })
 }
 
 /// A card needs a skill with tags (A2A-122).

@@ -17,6 +17,7 @@ use super::{
     inbound::{Inbound, request_id},
     jsonrpc, ops,
     refusal::{self, Form, Refusal},
+    rest,
     router::{self, Lost, Route},
     state::State,
 };
@@ -120,6 +121,7 @@ async fn enter(
         Route::Card(agent) => card::serve(state, inbound, agent.as_deref()),
         Route::Agents => agents::serve(state, inbound),
         Route::Rpc(agent) => jsonrpc::serve(state, inbound, agent.as_deref()).await,
+        Route::Rest(agent, target) => rest::serve(state, inbound, agent.as_deref(), &target).await,
         Route::Ops(path) => ops::serve(state, inbound, &path).await,
     }
 }
@@ -136,7 +138,7 @@ fn preflight() -> Response {
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
     for (name, value) in [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
             "Authorization, Content-Type, A2A-Version, A2A-Extensions, Idempotency-Key, Last-Event-ID, X-Request-Id",

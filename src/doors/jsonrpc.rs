@@ -7,7 +7,7 @@ use http::StatusCode;
 use super::{
     body::{Body, Response},
     call::Entry,
-    envelope::Envelope,
+    envelope::{Binding, Envelope},
     inbound::Inbound,
     refusal::{self, Refusal},
     state::State,
@@ -66,7 +66,7 @@ async fn carry_out(
     }
     let operation = dialect.decode_call(method, call.params)?;
     let id = call.id.clone().unwrap_or(Id::NULL).into_owned();
-    let envelope = Envelope { dialect, id, request: inbound.id.clone() };
+    let envelope = Envelope { dialect, binding: Binding::Rpc(id), request: inbound.id.clone() };
     entry.answer(state, inbound, operation, envelope).await
 }
 

@@ -11,7 +11,8 @@
 //! | `gate`, `auth`, `limits` | where it comes from, who asks, how much |
 //! | `router` | path to door, the one table |
 //! | `call` | what every binding does alike: which agent, what it asks for, the node |
-//! | `jsonrpc`, `envelope`, `sse` | a binding, what stands around its answers, streams of them |
+//! | `jsonrpc`, `rest` | the bindings |
+//! | `envelope`, `sse` | what stands around their answers, streams of them |
 //! | `card`, `agents`, `cache`, `health` | what is open to everybody |
 //! | `ops` | the operator's calls |
 //! | `refusal`, `body` | answers, and errors outside the envelope |
@@ -36,6 +37,7 @@ mod ops;
 mod owner;
 mod permits;
 mod refusal;
+mod rest;
 mod router;
 mod sse;
 mod state;

@@ -145,6 +145,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        doors::{envelope::Binding, refusal::MediaType},
         model::{Message, MessageId, Part, Role},
         wire::{Dialect, envelope::Id},
     };
@@ -164,7 +165,7 @@ mod tests {
 
     fn envelope() -> Envelope {
         let id = Id::Common(jsonrpsee_types::Id::Str("a\"b".into()));
-        Envelope { dialect: Dialect::V1, id, request: "r".into() }
+        Envelope { dialect: Dialect::V1, binding: Binding::Rpc(id), request: "r".into() }
     }
 
     fn until() -> Until {
@@ -197,6 +198,20 @@ mod tests {
         let data: serde_json::Value = serde_json::from_str(data).unwrap();
         assert_eq!(data["id"], "a\"b");
         assert_eq!(data["result"]["message"]["parts"][0]["text"], "one\ntwo");
+        assert_eq!(frame(&mut response).await, None);
+    }
+
+    #[tokio::test]
+    async fn in_http_json_nothing_stands_around_events_and_faults() {
+        let (tell, updates) = told();
+        tell.send(Ok((7, update("x")))).unwrap();
+        tell.send(Err(Fault::Internal("i".into()))).unwrap();
+        let envelope = Envelope { binding: Binding::Rest(MediaType::A2a), ..envelope() };
+        let mut response = open(updates, envelope, until()).await.unwrap();
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "text/event-stream");
+        assert!(frame(&mut response).await.unwrap().starts_with("id: 7\ndata: {\"message\":{"));
+        let error = frame(&mut response).await.unwrap();
+        assert!(error.starts_with("event: error\ndata: {\"error\":{\"code\":500,"), "{error}");
         assert_eq!(frame(&mut response).await, None);
     }
 
