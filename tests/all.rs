@@ -10,5 +10,6 @@ mod suite {
     mod cli;
     mod doors;
     mod official;
+    mod rest;
     mod stream;
 }

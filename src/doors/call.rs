@@ -115,7 +115,8 @@ impl Entry {
         let call = Call {
             caller: self.who.caller.clone(),
             agent: served.name.clone(),
-            operation,
+            // The agent is known: whichever way it was named, the request is the same (P-21).
+            operation: operation.for_tenant(None),
             key: key(inbound)?,
             after: last_event(inbound),
         };

@@ -187,7 +187,7 @@ impl Peer {
     fn envelope(&self, operation: &Operation) -> Vec<u8> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         let params = match &self.endpoint.tenant {
-            Some(tenant) => Dialect::V1.encode_call(&operation.clone().for_tenant(tenant)),
+            Some(tenant) => Dialect::V1.encode_call(&operation.clone().for_tenant(Some(tenant))),
             None => Dialect::V1.encode_call(operation),
         };
         let method = Name::of(operation).names().v1.unwrap_or_default();
