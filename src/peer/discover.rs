@@ -7,7 +7,7 @@ use bytes::Bytes;
 use reqwest::{Response, Url, header};
 use serde::Deserialize;
 
-use super::{Error, Http, http::innermost};
+use super::{Binding, Error, Http, http::innermost};
 
 /// Bytes of a card (O-51).
 const MOST_CARD: usize = 1 << 20;
@@ -30,11 +30,13 @@ pub struct Found {
     pub bytes: Bytes,
 }
 
-/// What to post to.
+/// Where and how to call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The JSON-RPC interface.
+    /// The interface.
     pub url: Url,
+    /// Its binding.
+    pub binding: Binding,
     /// To be sent in every request (A2A-119).
     pub tenant: Option<String>,
     /// Whether streams are offered.
@@ -153,22 +155,24 @@ pub fn choose(found: &Found, agent: Option<&str>) -> Result<Endpoint, Error> {
     let ours = card.capabilities.extensions.iter().flatten().any(|extension| extension.uri == NODE);
     let streams = card.capabilities.streaming.unwrap_or_default();
     let of_agent = agent.is_some_and(|agent| found.url.path().contains(&format!("/agents/{agent}/")));
-    let spoken = card.supported_interfaces.iter().filter(|interface| {
-        interface.protocol_binding.eq_ignore_ascii_case("JSONRPC")
-            && (interface.protocol_version == "1.0" || interface.protocol_version.starts_with("1.0."))
+    // The card's order is its owner's preference (A2A-118).
+    let spoken = card.supported_interfaces.iter().filter_map(|interface| {
+        let version = &interface.protocol_version;
+        let binding = Binding::named(&interface.protocol_binding)?;
+        (version == "1.0" || version.starts_with("1.0.")).then_some((binding, interface))
     });
-    for interface in spoken {
+    for (binding, interface) in spoken {
         let Ok(url) = Url::parse(&interface.url) else { continue };
         let tenant = interface.tenant.clone().filter(|tenant| !tenant.is_empty());
         let fits = agent.is_none() || of_agent || tenant.as_deref() == agent;
         if fits && url.origin() == found.url.origin() {
-            return Ok(Endpoint { url, tenant, streams, ours });
+            return Ok(Endpoint { url, binding, tenant, streams, ours });
         }
         // A node of ours behind a tunnel or another name: its routes are known, so the card's origin is not needed.
         if ours && (agent.is_none() || of_agent) {
             let mut url = found.url.clone();
             url.set_path(found.url.path().trim_end_matches(WELL_KNOWN));
-            return Ok(Endpoint { url, tenant, streams, ours });
+            return Ok(Endpoint { url, binding, tenant, streams, ours });
         }
     }
     if let (true, false, Some(agent)) = (ours, of_agent, agent) {
@@ -213,16 +217,32 @@ mod tests {
     #[test]
     fn the_first_interface_that_we_speak_is_taken_with_its_tenant() {
         let card = r#"{"supportedInterfaces":[
-            {"url":"https://box.example/rest","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"},
+            {"url":"https://box.example/grpc","protocolBinding":"GRPC","protocolVersion":"1.0"},
             {"url":"https://box.example/old","protocolBinding":"JSONRPC","protocolVersion":"0.3"},
-            {"url":"https://box.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0","tenant":"t"}],
+            {"url":"https://box.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0","tenant":"t"},
+            {"url":"https://box.example/rest","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"}],
             "capabilities":{"streaming":true}}"#;
         let endpoint = choose(&found(AT, card), None).unwrap();
-        assert_eq!(endpoint.url.as_str(), "https://box.example/rpc");
+        assert_eq!((endpoint.url.as_str(), endpoint.binding), ("https://box.example/rpc", Binding::Rpc));
         assert_eq!(endpoint.tenant.as_deref(), Some("t"));
         assert!(endpoint.streams && !endpoint.ours);
         assert!(choose(&found(AT, card), Some("other")).is_err());
         assert!(choose(&found(AT, card), Some("t")).is_ok());
+    }
+
+    #[test]
+    fn http_json_is_dialed_where_it_comes_first_or_is_all_there_is() {
+        let rest =
+            r#"{"url":"https://box.example/rest","protocolBinding":"http+json","protocolVersion":"1.0.1"}"#;
+        let rpc = r#"{"url":"https://box.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}"#;
+        for list in [rest.to_owned(), format!("{rest},{rpc}")] {
+            let card = format!(r#"{{"supportedInterfaces":[{list}]}}"#);
+            let endpoint = choose(&found(AT, &card), None).unwrap();
+            assert_eq!(
+                (endpoint.url.as_str(), endpoint.binding),
+                ("https://box.example/rest", Binding::Rest)
+            );
+        }
     }
 
     #[test]

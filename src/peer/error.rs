@@ -43,7 +43,7 @@ pub enum Error {
         why: String,
     },
     /// A card that offers nothing we may dial.
-    #[error("the AgentCard at {url} offers no A2A 1.0 JSON-RPC interface here: {why}")]
+    #[error("the AgentCard at {url} offers no interface of A2A 1.0 over JSON-RPC or HTTP+JSON here: {why}")]
     NoInterface {
         /// The card.
         url: String,

@@ -1,9 +1,10 @@
-//! The A2A client: calls another node, or our own, over JSON-RPC 1.0.
+//! The A2A client: calls another node, or our own, over JSON-RPC or HTTP+JSON of A2A 1.0.
 //!
 //! Called by the command line, and by what delegates to other nodes. It never decides where a credential comes from,
 //! never reads a configuration and never prints.
 
 mod address;
+mod binding;
 pub mod discover;
 mod error;
 mod events;
@@ -16,11 +17,13 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Method, Response, header};
+use reqwest::{Method, header};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+
+use binding::Way;
 
 pub use address::{Address, Credential};
+pub use binding::Binding;
 pub use discover::{Endpoint, Found};
 pub use error::{Error, Refusal};
 pub use events::{Event, Events};
@@ -60,7 +63,7 @@ impl Peer {
             None => format!("{}/", http.address().node()),
         };
         let url = http.address().at(&path);
-        Self::at(http, Endpoint { url, tenant: None, streams: true, ours: true })
+        Self::at(http, Endpoint { url, binding: Binding::Rpc, tenant: None, streams: true, ours: true })
     }
 
     /// An agent at a known interface.
@@ -84,17 +87,12 @@ impl Peer {
             Operation::Send(_) | Operation::CancelTask(_) => None,
             _ => Some(PATIENCE),
         };
-        let response = self.post(operation, "application/json", None, patience).await?;
+        let response = self.ask(operation, Way { patience, ..Way::default() }).await?;
         if !response.status().is_success() {
             return Err(self.http.refusal(response).await);
         }
         let body = self.http.body(response).await?;
-        let envelope: http::Envelope<'_> =
-            serde_json::from_slice(&body).map_err(|error| self.http.nonsense(error))?;
-        if let Some(error) = envelope.error {
-            return Err(Error::Refused(Box::new(Refusal { status: 200, ..http::refusal(error) })));
-        }
-        let result = envelope.result.unwrap_or(RawValue::NULL);
+        let result = self.endpoint.binding.result(&body, &self.http.address().to_string())?;
         Dialect::V1.decode_reply(Name::of(operation), result).map_err(|fault| self.http.nonsense(fault))
     }
 
@@ -139,7 +137,7 @@ impl Peer {
     /// # Errors
     /// Every variant of [`Error`]; a refusal that comes as JSON is told as one.
     pub async fn stream(&self, operation: &Operation, after: Option<Seq>) -> Result<Events, Error> {
-        let response = self.post(operation, "text/event-stream, application/json", after, None).await?;
+        let response = self.ask(operation, Way { stream: true, after, patience: None }).await?;
         if !response.status().is_success() {
             return Err(self.http.refusal(response).await);
         }
@@ -148,11 +146,11 @@ impl Peer {
                 |value| value.trim_start().to_ascii_lowercase().starts_with("text/event-stream"),
             );
         if is_stream {
-            return Ok(Events::of(response, self.http.address().to_string()));
+            return Ok(Events::of(response, self.endpoint.binding, self.http.address().to_string()));
         }
         // A refusal before the first event (A2A-67), or a server that answers the whole at once.
         let body = self.http.body(response).await?;
-        let update = events::answer(&body, &self.http.address().to_string())?;
+        let update = events::answer(&body, self.endpoint.binding, &self.http.address().to_string())?;
         Ok(Events::just(update))
     }
 
@@ -164,35 +162,9 @@ impl Peer {
         discover::fetch(http, agent).await
     }
 
-    async fn post(
-        &self,
-        operation: &Operation,
-        accept: &str,
-        after: Option<Seq>,
-        patience: Option<Duration>,
-    ) -> Result<Response, Error> {
-        let mut request = self
-            .http
-            .request(Method::POST, self.endpoint.url.clone())
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::ACCEPT, accept)
-            .body(self.envelope(operation));
-        if let Some(after) = after {
-            request = request.header("Last-Event-ID", after);
-        }
-        self.http.send(request, patience).await
-    }
-
-    /// The request as JSON-RPC has it, with the tenant that the interface wants.
-    fn envelope(&self, operation: &Operation) -> Vec<u8> {
+    async fn ask(&self, operation: &Operation, way: Way) -> Result<reqwest::Response, Error> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        let params = match &self.endpoint.tenant {
-            Some(tenant) => Dialect::V1.encode_call(&operation.clone().for_tenant(Some(tenant))),
-            None => Dialect::V1.encode_call(operation),
-        };
-        let method = Name::of(operation).names().v1.unwrap_or_default();
-        let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":"#);
-        [head.as_bytes(), &params, b"}"].concat()
+        self.endpoint.binding.ask(&self.http, &self.endpoint, id, operation, way).await
     }
 }
 

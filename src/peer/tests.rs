@@ -21,7 +21,10 @@ struct Server {
 
 impl Server {
     async fn of(answers: Vec<String>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::over(TcpListener::bind("127.0.0.1:0").await.unwrap(), answers)
+    }
+
+    fn over(listener: TcpListener, answers: Vec<String>) -> Self {
         let address = Address::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
         let (told, heard) = mpsc::unbounded_channel();
         let mut work = JoinSet::new();
@@ -41,7 +44,8 @@ impl Server {
         let credential = Credential::new("a2ad_test").unwrap();
         let http = Http::new(self.address.clone(), Some(credential)).unwrap();
         let url = self.address.at("/");
-        Peer::at(http, Endpoint { url, tenant: Some("x".into()), streams: true, ours })
+        let (binding, tenant) = (Binding::Rpc, Some("x".into()));
+        Peer::at(http, Endpoint { url, binding, tenant, streams: true, ours })
     }
 
     /// The next request, head and body.
@@ -91,6 +95,18 @@ fn stream(events: &[(u64, &str)], cut: bool) -> String {
         text.push_str("0\r\n\r\n");
     }
     text
+}
+
+/// The same without an envelope.
+fn bare_stream(events: &[(u64, &str)], cut: bool) -> String {
+    let chunk = |(id, result): &(u64, &str)| {
+        let event = format!("id: {id}\ndata: {result}\n\n");
+        format!("{:x}\r\n{event}\r\n", event.len())
+    };
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\
+                connection: close\r\n\r\n";
+    let end = if cut { "" } else { "0\r\n\r\n" };
+    format!("{head}{}{end}", events.iter().map(chunk).collect::<String>())
 }
 
 const TASK: &str = r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
@@ -300,6 +316,75 @@ async fn a_task_is_read_and_a_state_is_known() {
     let server = Server::of(vec![json("200 OK", body)]).await;
     let task = server.peer(false).cancel(&"t".into()).await.unwrap();
     assert_eq!(task.status.state, TaskState::Canceled);
+}
+
+/// A peer found by a card that offers HTTP+JSON only.
+async fn found_by_card(answers: Vec<String>) -> (Server, Peer) {
+    // The card has to name the port, which is known once there is a listener.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = format!("http://{}", listener.local_addr().unwrap());
+    let card = format!(
+        r#"{{"supportedInterfaces":[{{"url":"{at}/base","protocolBinding":"HTTP+JSON","protocolVersion":"1.0",
+        "tenant":"x"}}],"capabilities":{{"streaming":true}}}}"#
+    );
+    let mut server = Server::over(listener, [vec![json("200 OK", &card)], answers].concat());
+    let http = Http::new(server.address.clone(), Some(Credential::new("a2ad_test").unwrap())).unwrap();
+    let peer = Peer::dial(http, None).await.unwrap();
+    assert!(server.request().starts_with("GET /.well-known/agent-card.json "));
+    (server, peer)
+}
+
+#[tokio::test]
+async fn an_agent_that_has_http_json_only_is_followed_over_a_loss() {
+    let not_here = json("405 Method Not Allowed", r#"{"detail":"Method Not Allowed"}"#);
+    let again = bare_stream(&[(2, TASK), (3, DONE)], false);
+    let (mut server, peer) =
+        found_by_card(vec![bare_stream(&[(1, TASK), (2, TEXT)], true), not_here, again]).await;
+    let mut follow = Follow::turn(&peer, hello(), PATIENCE);
+    let steps = steps(&mut follow).await.unwrap();
+    assert_eq!(steps, ["1:WORKING", "2:text", "-", "2:WORKING", "3:COMPLETED"]);
+    let first = server.request();
+    assert!(first.starts_with("POST /base/x/message:stream "), "{first}");
+    assert!(first.contains("accept: text/event-stream, ") && first.contains("a2a-version: 1.0"), "{first}");
+    assert!(first.contains("Bearer a2ad_test") && !first.contains("jsonrpc"), "{first}");
+    for verb in ["POST", "GET"] {
+        let next = server.request();
+        assert!(next.starts_with(&format!("{verb} /base/x/tasks/t:subscribe ")), "{next}");
+        assert!(next.contains("last-event-id: 2"), "{next}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_has_http_json_only_is_asked_by_paths() {
+    let task = r#"{"id":"t","contextId":"c","status":{"state":"TASK_STATE_CANCELED"}}"#;
+    let page = r#"{"tasks":[],"nextPageToken":"","pageSize":3,"totalSize":0}"#;
+    let gone = r#"{"error":{"code":404,"status":"NOT_FOUND","message":"task t was not found","details":[
+        {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org"}]}}"#;
+    let answers = [json("200 OK", TASK), json("200 OK", task), json("200 OK", task), json("200 OK", page)];
+    let gone = json("404 Not Found", gone);
+    let (mut server, peer) = found_by_card([&answers[..], &[gone.clone(), gone]].concat()).await;
+    let sent = peer.call(&Operation::Send(hello())).await.unwrap();
+    assert!(matches!(sent, Single::Task(task) if task.id.as_str() == "t"));
+    assert_eq!(peer.cancel(&"t".into()).await.unwrap().status.state, TaskState::Canceled);
+    assert_eq!(peer.task(&"t".into(), Some(2)).await.unwrap().status.state, TaskState::Canceled);
+    let list = ListTasks { page_size: Some(3), include_artifacts: true, ..ListTasks::default() };
+    assert_eq!(peer.list(list).await.unwrap().page_size, 3);
+    let error = peer.task(&"t".into(), None).await.unwrap_err();
+    assert!(error.refusal().unwrap().is("TASK_NOT_FOUND", -32001) && error.refusal().unwrap().status == 404);
+    let subscribe = Operation::Subscribe(crate::model::Subscribe { tenant: None, id: "t".into() });
+    let error = peer.stream(&subscribe, None).await.unwrap_err();
+    assert!(error.refusal().unwrap().is("TASK_NOT_FOUND", -32001), "an answer, not another verb's: {error}");
+    for line in [
+        "POST /base/x/message:send ",
+        "POST /base/x/tasks/t:cancel ",
+        "GET /base/x/tasks/t?historyLength=2 ",
+        "GET /base/x/tasks?pageSize=3&includeArtifacts=true ",
+        "GET /base/x/tasks/t ",
+        "POST /base/x/tasks/t:subscribe ",
+    ] {
+        let request = server.request();
+        assert!(request.starts_with(line), "{line}: {request}");
+    }
 }
 
 #[cfg(unix)]
