@@ -8,6 +8,7 @@ mod suite {
     mod auth;
     mod card;
     mod cli;
+    mod dial;
     mod doors;
     mod official;
     mod rest;
