@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the golden bodies are files of this repository")]
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
 use super::{super::*, CONTEXT, compact, raw};
 use crate::model::Fault;
@@ -90,6 +90,21 @@ fn every_operation_has_a_request_and_an_answer() {
             assert!(replies.contains(&row.method), "{:?}", row.method);
         }
     }
+}
+
+#[test]
+fn requests_have_their_verb_path_query_and_body_in_http_json() {
+    let requests: BTreeMap<String, serde_json::Value> = files("", ".request.json")
+        .into_iter()
+        .map(|(name, body)| {
+            let operation = super::decode(method(&name), &compact(&body)).unwrap();
+            let rest::Request { verbs, path, query, body } = rest::request(Dialect::V1, &operation).unwrap();
+            let body: Option<serde_json::Value> = body.map(|body| serde_json::from_slice(&body).unwrap());
+            let written = serde_json::json!({ "verbs": verbs, "path": path, "query": query, "body": body });
+            (name, written)
+        })
+        .collect();
+    insta::assert_json_snapshot!(requests);
 }
 
 /// One of each fault.
