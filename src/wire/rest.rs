@@ -292,10 +292,10 @@ fn with_offset(value: &str) -> Cow<'_, str> {
 /// The body of an answer. What was to be deleted is gone: an empty object, which every client can read (P-34).
 #[must_use]
 pub fn reply(dialect: Dialect, method: Method, single: &Single<'_>) -> Bytes {
-    match single {
-        Single::Null => Bytes::from_static(b"{}"),
-        other => dialect.encode_reply(method, other),
+    if matches!(single, Single::Null) {
+        return Bytes::from_static(b"{}");
     }
+    dialect.encode_reply(method, single)
 }
 
 /// A request of ours.

@@ -156,7 +156,7 @@ fn the_path_wins_over_the_body_and_the_body_over_the_query() {
     assert_eq!(operation(&cancel, "tenant=a", r#"{"tenant":""}"#), wanted(Some("a"), None));
     let two = operation(&cancel, "tenant=a", r#"{"tenant":"b"}"#).unwrap_err();
     assert!(matches!(two, Fault::InvalidParams { path, .. } if path == "tenant"));
-    let of_path = cancel.clone().for_tenant("p");
+    let of_path = cancel.for_tenant("p");
     assert_eq!(operation(&of_path, "tenant=a", r#"{"tenant":"b"}"#), wanted(Some("p"), None));
     let create = target(Method::CreatePush, &[("taskId", "t")]);
     let Ok(Operation::CreatePush(config)) = operation(&create, "", r#"{"task_id":"other","url":"u"}"#) else {
