@@ -188,6 +188,8 @@ fn of_refusal(refusal: &peer::Refusal) -> Code {
         // No such agent, no such path.
         (404, _) if !refusal.is("TASK_NOT_FOUND", -32001) => Code::Usage,
         (_, -32602) => Code::Usage,
+        // HTTP+JSON has no code for it.
+        _ if refusal.is("INVALID_PARAMS", -32602) || !refusal.fields.is_empty() => Code::Usage,
         _ => Code::Failed,
     }
 }
@@ -226,6 +228,9 @@ mod tests {
             (refused(403, 403, None), Code::NotAllowed),
             (refused(200, -32001, Some("TASK_NOT_FOUND")), Code::Failed),
             (refused(200, -32602, None), Code::Usage),
+            (refused(400, 400, Some("INVALID_PARAMS")), Code::Usage),
+            (refused(400, 400, Some("UNSUPPORTED_OPERATION")), Code::Failed),
+            (refused(404, 404, Some("TASK_NOT_FOUND")), Code::Failed),
             (refused(200, -32603, None), Code::Internal),
             (refused(404, -32000, None), Code::Usage),
             (refused(404, 404, Some("TASK_NOT_FOUND")), Code::Failed),

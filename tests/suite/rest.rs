@@ -1,6 +1,11 @@
 //! HTTP+JSON: every operation, its errors and its streams, and that it is the same node behind it.
 
-use a2ad::model::{Artifact, Progress};
+use std::time::Duration;
+
+use a2ad::{
+    model::{Artifact, ListTasks, Message, Progress, Send, SendConfiguration, Update},
+    peer::{Address, Binding, Credential, Endpoint, Follow, Http, Peer, Step},
+};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -470,6 +475,81 @@ async fn extensions_are_asked_for_and_said_back() {
     assert_eq!((reply.status, reply.header("a2a-extensions")), (200, "urn:x:needed/1"));
     assert_eq!(reply.header("x-request-id"), "my-id.7");
     node.end().await;
+}
+
+#[tokio::test]
+async fn our_own_client_gets_the_same_over_either_binding() {
+    let mut node = TestNode::start().await;
+    let address = Address::parse(&format!("http://{}", node.addr)).unwrap();
+    let http = Http::new(address.clone(), Some(Credential::new(&node.local).unwrap())).unwrap();
+    let ways = [
+        (Binding::Rpc, "/", Some("stage")),
+        (Binding::Rest, "/", Some("stage")),
+        (Binding::Rest, "/agents/stage", None),
+    ];
+    let mut told = Vec::new();
+    for (binding, path, tenant) in ways {
+        let (url, tenant) = (address.at(path), tenant.map(str::to_owned));
+        let peer = Peer::at(http.clone(), Endpoint { url, binding, tenant, streams: true, ours: true });
+        let send = Send {
+            tenant: None,
+            message: Message::user("go"),
+            configuration: SendConfiguration::default(),
+            metadata: None,
+        };
+        let mut follow = Follow::turn(&peer, send, Duration::from_secs(30));
+        let mut seen = Vec::new();
+        let mut turn = None;
+        loop {
+            match follow.next().await.unwrap() {
+                Step::End => break,
+                Step::Reconnecting(error) => panic!("{error}"),
+                Step::Event(event) => seen.push(kind(&event.update)),
+            }
+            if turn.is_none() {
+                let started = node.turn().await;
+                let artifact = Artifact::text("a".into(), "one");
+                started.tell(Progress::Artifact { artifact, append: false, last: true }).await;
+                started.complete("end").await;
+                turn = Some(());
+            }
+        }
+        let id = follow.id().unwrap().clone();
+        let task = peer.task(&id, Some(0)).await.unwrap();
+        seen.push(task.status.state.as_str().to_owned());
+        let list = ListTasks {
+            context_id: task.context_id.clone(),
+            include_artifacts: true,
+            ..ListTasks::default()
+        };
+        let page = peer.list(list).await.unwrap();
+        assert_eq!((page.total_size, page.tasks[0].artifacts.clone()), (1, task.artifacts));
+        for (refused, reason) in [
+            (peer.cancel(&id).await.map(drop), "TASK_NOT_CANCELABLE"),
+            (peer.task(&"a/b:c d".into(), None).await.map(drop), "TASK_NOT_FOUND"),
+            (
+                peer.list(ListTasks { page_size: Some(0), ..ListTasks::default() }).await.map(drop),
+                "INVALID_PARAMS",
+            ),
+        ] {
+            let error = refused.unwrap_err();
+            assert!(error.refusal().unwrap().is(reason, 0), "{binding:?}: {error}");
+            seen.push(error.to_string().replace(id.as_str(), "ID"));
+        }
+        told.push(seen);
+    }
+    assert_eq!(told[0], told[1]);
+    assert_eq!(told[0], told[2]);
+    node.end().await;
+}
+
+fn kind(update: &Update) -> String {
+    match update {
+        Update::Task(_) => "task".into(),
+        Update::Message(_) => "message".into(),
+        Update::StatusUpdate(update) => update.status.state.as_str().into(),
+        Update::ArtifactUpdate(_) => "artifact".into(),
+    }
 }
 
 #[tokio::test]
