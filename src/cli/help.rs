@@ -80,7 +80,7 @@ pub(super) fn version(screen: Screen) -> anyhow::Result<Code> {
     if screen.json {
         let about = serde_json::json!({
             "version": version,
-            "protocols": crate::wire::VERSIONS,
+            "protocols": crate::wire::Version::ALL.map(crate::wire::Version::as_str),
             "os": std::env::consts::OS,
             "arch": std::env::consts::ARCH,
         });

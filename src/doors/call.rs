@@ -24,7 +24,7 @@ use crate::{
         Answer, Call, Reply, TaskPage,
         agents::{Registry, Served},
     },
-    wire::{Method, Page, Single},
+    wire::{Method, Page, Single, Version},
 };
 
 /// A caller who was let in, and the agent that the path names.
@@ -124,6 +124,11 @@ impl Entry {
         let place = self.place(state, inbound, method)?;
         let Answer { reply, replayed } = ask(state, inbound, call, waits).await?;
         Ok(Called { reply, artifacts, activated, replayed, place })
+    }
+
+    /// The versions of A2A that the caller may speak.
+    pub(super) fn versions<'a>(&self, state: &'a State) -> &'a [Version] {
+        state.versions(&self.who.caller)
     }
 
     /// Which agent: that of the path, which the request may repeat, else the one that the request names, else the

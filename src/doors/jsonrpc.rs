@@ -15,7 +15,7 @@ use super::{
 use crate::{
     model::{Fault, Timestamp},
     wire::{
-        Dialect, Method,
+        Dialect, Method, Version,
         envelope::{self, Id},
         fault::{self, Context},
     },
@@ -60,7 +60,7 @@ async fn carry_out(
     inbound: &Inbound,
     call: &envelope::Call<'_>,
 ) -> Result<Response, Fault> {
-    let (dialect, method) = dialect(inbound, &call.method)?;
+    let (dialect, method) = dialect(entry.versions(state), inbound, &call.method)?;
     if call.id.is_none() && method.streams() {
         return Err(Fault::InvalidRequest("a stream needs an id to answer to".into()));
     }
@@ -71,9 +71,9 @@ async fn carry_out(
 }
 
 /// Which operation of which dialect (P-1).
-fn dialect(inbound: &Inbound, method: &str) -> Result<(Dialect, Method), Fault> {
+fn dialect(served: &[Version], inbound: &Inbound, method: &str) -> Result<(Dialect, Method), Fault> {
     let query: Vec<Cow<'_, str>> = inbound.query("A2A-Version").collect();
-    Dialect::of(inbound.header("a2a-version"), query.iter().map(AsRef::as_ref), method)
+    Dialect::of(served, inbound.header("a2a-version"), query.iter().map(AsRef::as_ref), method)
 }
 
 /// A fault inside the envelope, always with status 200 (A2A-174).

@@ -160,6 +160,7 @@ impl Doors {
     /// Serves until `stop` and the last connection has ended, or until `stop.now`. Connections run among `tracker`'s work.
     pub async fn serve(self, node: Node, hooks: Hooks, tracker: TaskTracker, stop: Stop) {
         let state = Arc::new(State {
+            versions: state::versions(&node.protocols()),
             node,
             live: self.live,
             hooks,

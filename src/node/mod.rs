@@ -212,6 +212,12 @@ impl Node {
         self.0.registry.load_full()
     }
 
+    /// The protocols that callers may speak, in the order configured.
+    #[must_use]
+    pub fn protocols(&self) -> Vec<config::Protocol> {
+        self.0.config.load().protocols.clone()
+    }
+
     /// Takes a new configuration: running turns keep the agent they began with (O-22).
     pub async fn adopt(&self, registry: Registry, config: config::Config, tokens: Vec<FileToken>) {
         self.0.dispatch.limit(limits(&config));
