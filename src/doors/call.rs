@@ -78,9 +78,9 @@ impl Entry {
         operation: Operation,
         envelope: Envelope,
     ) -> Result<Response, Fault> {
-        let method = Method::of(&operation);
+        let (method, version) = (Method::of(&operation), envelope.dialect.version());
         let Called { reply, artifacts, activated, replayed, place } =
-            self.call(state, inbound, operation).await?;
+            self.call(state, inbound, version, operation).await?;
         let mut response = match reply {
             Reply::Task(task) => envelope.single(method, &Single::task(&task)),
             Reply::Stored(bytes) => envelope.single(method, &Single::Stored(bytes)),
@@ -90,11 +90,11 @@ impl Entry {
                 sse::open(updates, envelope, self.until(state, inbound, place)).await?
             }
         };
-        say(response.headers_mut(), activated.as_deref(), replayed);
+        say(response.headers_mut(), version, activated.as_deref(), replayed);
         Ok(response)
     }
 
-    /// Carries an operation out.
+    /// Carries an operation out for a caller who speaks this version.
     ///
     /// # Errors
     /// What the agent, the limits or the node say.
@@ -102,13 +102,14 @@ impl Entry {
         &self,
         state: &State,
         inbound: &Inbound,
+        version: Version,
         operation: Operation,
     ) -> Result<Called, Fault> {
         let method = Method::of(&operation);
         let served = self.agent(operation.tenant())?;
         allowed(&self.who.caller, served)?;
         record(served, &operation);
-        let declared = declared(inbound);
+        let declared = declared(inbound, version);
         check(served, method, &declared)?;
         let artifacts = matches!(&operation, Operation::ListTasks(list) if list.include_artifacts);
         let waits = waits(&operation);
@@ -119,6 +120,7 @@ impl Entry {
             operation: operation.for_tenant(None),
             key: key(inbound)?,
             after: last_event(inbound),
+            to_question: version == Version::V03,
         };
         let activated = activated(served, &declared);
         let place = self.place(state, inbound, method)?;
@@ -226,14 +228,25 @@ fn waits(operation: &Operation) -> bool {
     }
 }
 
-/// The extensions that a caller declares (A2A-147).
-fn declared(inbound: &Inbound) -> Vec<&str> {
-    inbound
-        .header("a2a-extensions")
-        .flat_map(|list| list.split(','))
-        .map(str::trim)
-        .filter(|uri| !uri.is_empty())
-        .collect()
+/// The header by which extensions are declared and said back.
+const fn extensions_header(version: Version) -> &'static str {
+    match version {
+        Version::V1 => "a2a-extensions",
+        Version::V03 => "x-a2a-extensions",
+    }
+}
+
+/// The extensions that a caller declares (A2A-147). Clients of 0.3 that know 1.0 use either name of the header.
+fn declared(inbound: &Inbound, version: Version) -> Vec<&str> {
+    let old = (version == Version::V03).then(|| inbound.header(extensions_header(version)));
+    let lists = inbound.header(extensions_header(Version::V1)).chain(old.into_iter().flatten());
+    let mut declared = Vec::new();
+    for uri in lists.flat_map(|list| list.split(',')).map(str::trim).filter(|uri| !uri.is_empty()) {
+        if !declared.contains(&uri) {
+            declared.push(uri);
+        }
+    }
+    declared
 }
 
 /// Those of them that the agent knows, as they are said back (A2A-159).
@@ -293,9 +306,9 @@ fn record(served: &Served, operation: &Operation) {
 }
 
 /// What an answer says beside its body.
-fn say(headers: &mut HeaderMap, activated: Option<&str>, replayed: bool) {
+fn say(headers: &mut HeaderMap, version: Version, activated: Option<&str>, replayed: bool) {
     if let Some(uris) = activated.and_then(|uris| HeaderValue::from_str(uris).ok()) {
-        headers.insert("a2a-extensions", uris);
+        headers.insert(extensions_header(version), uris);
     }
     if replayed {
         headers.insert("a2ad-replayed", HeaderValue::from_static("true"));

@@ -1,4 +1,4 @@
-//! HTTP+JSON (A2A 1.0 section 11): a path and a verb are the operation, a body or a query its members; the answer is one
+//! HTTP+JSON (A2A 1.0 section 11, and of 0.3 below `/v1`): a path and a verb are the operation, a body or a query its members; the answer is one
 //! JSON value or a stream, with nothing around it.
 
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     model::Fault,
     wire::{
-        Dialect,
+        Dialect, Version,
         rest::{self, Target},
     },
 };
@@ -33,18 +33,23 @@ pub(super) async fn serve(
     target: &Target,
 ) -> Result<Response, Refusal> {
     let entry = Entry::of(state, inbound, agent)?;
-    let dialect = dialect(inbound)?;
+    let dialect = dialect(entry.versions(state), inbound, target.version)?;
     let body = body(inbound).await?;
     let operation = rest::operation(dialect, target, inbound.parts.uri.query(), &body)?;
-    let binding = Binding::Rest(answered_in(inbound));
+    let media_type = match dialect.version() {
+        Version::V1 => answered_in(inbound),
+        // 0.3 has no name of its own for it (P-2).
+        Version::V03 => MediaType::Json,
+    };
+    let binding = Binding::Rest(media_type);
     let envelope = Envelope { dialect, binding, request: inbound.id.clone() };
     Ok(entry.answer(state, inbound, operation, envelope).await?)
 }
 
 /// Which dialect the caller speaks (P-1).
-fn dialect(inbound: &Inbound) -> Result<Dialect, Fault> {
+fn dialect(served: &[Version], inbound: &Inbound, path: Version) -> Result<Dialect, Fault> {
     let query: Vec<Cow<'_, str>> = inbound.query("A2A-Version").collect();
-    Dialect::of_rest(inbound.header("a2a-version"), query.iter().map(AsRef::as_ref))
+    Dialect::of_rest(served, path, inbound.header("a2a-version"), query.iter().map(AsRef::as_ref))
 }
 
 /// The body of what is sent; what is fetched or deleted has none that counts.

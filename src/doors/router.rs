@@ -5,7 +5,7 @@ use http::{HeaderValue, Method};
 use crate::{
     model::AgentName,
     wire::{
-        percent,
+        Version, percent,
         rest::{self, Segment, Target},
     },
 };
@@ -19,6 +19,8 @@ pub(super) enum Route {
     Ready,
     /// A card: of an agent by name, else of the default one.
     Card(Option<String>),
+    /// The same in the form of A2A 0.3, where its clients look for it.
+    OldCard(Option<String>),
     /// The public list of agents.
     Agents,
     /// JSON-RPC: to an agent by name, else as `params.tenant` says, else to the default one.
@@ -76,6 +78,7 @@ pub(super) fn route(method: &Method, path: &str, content_type: Option<&HeaderVal
     let segments: Vec<&str> = whole.iter().map(|segment| segment.text.as_ref()).collect();
     match segments[..] {
         [".well-known", "agent-card.json"] => get(method, Route::Card(None)),
+        [".well-known", "agent.json"] => get(method, Route::OldCard(None)),
         ["healthz"] => get(method, Route::Alive),
         ["readyz"] => get(method, Route::Ready),
         ["ops", ref rest @ ..] if !rest.is_empty() => {
@@ -83,10 +86,9 @@ pub(super) fn route(method: &Method, path: &str, content_type: Option<&HeaderVal
         }
         ["agents"] | ["agents", ""] => get(method, Route::Agents),
         ["agents", name, ref rest @ ..] => of_agent(method, name, rest, &whole[2..]),
-        // The paths of A2A 0.3, which is not served.
-        ["v1", ..] => Err(Lost::Nothing),
+        ["v1", ..] => rest(method, Version::V03, None, &whole[1..]),
         [service, _] if method == Method::POST && SERVICES.contains(&service) => Err(Lost::NotGrpc),
-        _ => rest(method, None, &whole).or_else(|lost| match (lost, &whole[..]) {
+        _ => rest(method, Version::V1, None, &whole).or_else(|lost| match (lost, &whole[..]) {
             (Lost::Nothing, [name, below @ ..]) => of_tenant(method, &name.text, below),
             (lost, _) => Err(lost),
         }),
@@ -98,15 +100,15 @@ fn of_agent(method: &Method, name: &str, below: &[&str], whole: &[Segment<'_>]) 
     match below {
         [] | [""] => rpc(method, Some(name)),
         [".well-known", "agent-card.json"] => get(method, Route::Card(Some(name.to_owned()))),
-        // The paths of A2A 0.3, which is not served.
-        ["v1", ..] => Err(Lost::Nothing),
-        _ => rest(method, Some(name), whole),
+        [".well-known", "agent.json"] => get(method, Route::OldCard(Some(name.to_owned()))),
+        ["v1", ..] => rest(method, Version::V03, Some(name), &whole[1..]),
+        _ => rest(method, Version::V1, Some(name), whole),
     }
 }
 
 /// What comes below `/{name}`. What is no name of an agent is no path.
 fn of_tenant(method: &Method, name: &str, below: &[Segment<'_>]) -> Result<Route, Lost> {
-    match (rest(method, Some(name), below)?, name.parse::<AgentName>()) {
+    match (rest(method, Version::V1, Some(name), below)?, name.parse::<AgentName>()) {
         // The path wins over a `tenant` in body or query.
         (Route::Rest(agent, target), Ok(_)) => Ok(Route::Rest(agent, target.for_tenant(name))),
         _ => Err(Lost::Nothing),
@@ -114,8 +116,8 @@ fn of_tenant(method: &Method, name: &str, below: &[Segment<'_>]) -> Result<Route
 }
 
 /// An operation in HTTP+JSON.
-fn rest(method: &Method, agent: Option<&str>, path: &[Segment<'_>]) -> Result<Route, Lost> {
-    match rest::find(method.as_str(), path) {
+fn rest(method: &Method, version: Version, agent: Option<&str>, path: &[Segment<'_>]) -> Result<Route, Lost> {
+    match rest::find(version, method.as_str(), path) {
         Ok(target) => Ok(Route::Rest(agent.map(str::to_owned), target)),
         Err(rest::Lost::Path) => Err(Lost::Nothing),
         Err(rest::Lost::Verb(allow)) => {
@@ -194,7 +196,7 @@ mod tests {
 
     fn asked(method: Operation, members: &[(&'static str, &str)]) -> Target {
         let members = members.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        Target { method, members }
+        Target { version: Version::V1, method, members }
     }
 
     #[test]
@@ -221,9 +223,32 @@ mod tests {
             let Err(Lost::Verb { allow, .. }) = at(method, path) else { panic!("{method} {path}") };
             assert_eq!(allow, wanted, "{method} {path}");
         }
-        for path in
-            ["/Echo/tasks", "/v1/tasks/t", "/ops2/x", "/me/tasks", "/agents/a/b/tasks", "/echo/echo/tasks"]
-        {
+        for path in ["/Echo/tasks", "/ops2/x", "/me/tasks", "/agents/a/b/tasks", "/echo/echo/tasks"] {
+            assert_eq!(at("GET", path), Err(Lost::Nothing), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_lies_below_v1_is_of_0_3() {
+        let old = |method, members: &[(&'static str, &str)]| Target {
+            version: Version::V03,
+            ..asked(method, members)
+        };
+        let get = old(Operation::GetTask, &[("id", "t")]);
+        assert_eq!(at("GET", "/v1/tasks/t"), Ok(Route::Rest(None, get.clone())));
+        assert_eq!(at("GET", "/agents/echo/v1/tasks/t"), Ok(Route::Rest(agent("echo"), get)));
+        assert_eq!(at("GET", "/v1/card"), Ok(Route::Rest(None, old(Operation::GetCard, &[]))));
+        let send = old(Operation::Send, &[]);
+        assert_eq!(at("POST", "/v1/message:send"), Ok(Route::Rest(None, send)));
+        let subscribe = old(Operation::Subscribe, &[("id", "t")]);
+        for verb in ["GET", "POST"] {
+            assert_eq!(at(verb, "/v1/tasks/t:subscribe"), Ok(Route::Rest(None, subscribe.clone())));
+        }
+        let config = old(Operation::GetPush, &[("id", "t"), ("pushNotificationConfigId", "c")]);
+        assert_eq!(at("GET", "/v1/tasks/t/pushNotificationConfigs/c"), Ok(Route::Rest(None, config)));
+        assert_eq!(at("GET", "/.well-known/agent.json"), Ok(Route::OldCard(None)));
+        assert_eq!(at("GET", "/agents/echo/.well-known/agent.json"), Ok(Route::OldCard(agent("echo"))));
+        for path in ["/v1/extendedAgentCard", "/echo/v1/tasks/t", "/v1/v1/tasks/t"] {
             assert_eq!(at("GET", path), Err(Lost::Nothing), "{path}");
         }
     }
@@ -297,7 +322,8 @@ mod tests {
 
     #[test]
     fn what_is_not_served_is_not_there() {
-        for path in ["/ops", "/metrics", "/v1/card", "/nope", "/agents/echo/v1/card", "/agent-card"] {
+        for path in ["/ops", "/metrics", "/v1", "/v1/tasks", "/nope", "/agents/echo/v1/tasks", "/agent-card"]
+        {
             assert_eq!(at("GET", path), Err(Lost::Nothing), "{path}");
         }
     }

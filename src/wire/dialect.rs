@@ -113,15 +113,17 @@ impl Dialect {
                 Version::V1 => Self::V1,
                 Version::V03 => Self::V03Proto,
             }),
-            (Some(_), Version::V1) if served.contains(&Version::V1) => Err(refused(
-                served,
-                "this path is one of A2A 1.0: send the header A2A-Version: 1.0".into(),
-            )),
+            (Some(_), Version::V1) if served.contains(&Version::V1) => {
+                Err(refused(served, "this path is one of A2A 1.0: send the header A2A-Version: 1.0".into()))
+            }
             (Some(said), Version::V03) if said != path && served.contains(&said) => Err(refused(
                 served,
                 format!("paths below /v1 are A2A 0.3, and the request says {}: leave /v1 out", said.as_str()),
             )),
-            _ => Err(refused(served, format!("A2A version `{}` is not served: {}", short(said), advice(served)))),
+            _ => Err(refused(
+                served,
+                format!("A2A version `{}` is not served: {}", short(said), advice(served)),
+            )),
         }
     }
 }
@@ -280,7 +282,8 @@ mod tests {
             assert!(rest(all, old, headers, query).unwrap_err().contains("leave /v1 out"));
             assert!(rest(&[old], new, headers, query).is_err());
         }
-        for (headers, query) in [(&[][..], &[][..]), (&[""], &[""]), (&["0.3"], &["1.0"]), (&["0.3.0"], &[])] {
+        for (headers, query) in [(&[][..], &[][..]), (&[""], &[""]), (&["0.3"], &["1.0"]), (&["0.3.0"], &[])]
+        {
             assert_eq!(rest(all, old, headers, query), Ok(Dialect::V03Proto));
             assert!(rest(all, new, headers, query).unwrap_err().contains("A2A-Version: 1.0"));
             assert!(rest(&[new], old, headers, query).is_err());

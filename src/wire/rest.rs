@@ -1,4 +1,4 @@
-//! HTTP+JSON of A2A 1.0 (section 11; P-11, P-12): verb, path, query and body become a call, and a call becomes them.
+//! HTTP+JSON (A2A 1.0 section 11; P-11, P-12): verb, path, query and body become a call, and a call becomes them.
 //!
 //! The paths are those of the table in `method.rs`. A request is one JSON object whose members stand in three places;
 //! they are put together here and read as any other call.
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{error::Category, value::RawValue};
 
-use super::{Dialect, Kind, METHODS, Method, Place, Rest, Single, percent, scan};
+use super::{Dialect, Kind, METHODS, Method, Place, Rest, Single, Version, percent, scan};
 use crate::model::{Fault, Operation};
 
 /// A segment of a path, as it came and without its percent signs.
@@ -24,6 +24,8 @@ pub struct Segment<'a> {
 /// What a verb and a path ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
+    /// The version whose path it is.
+    pub version: Version,
     /// The operation.
     pub method: Method,
     /// The members of the request that the path holds.
@@ -48,22 +50,22 @@ pub enum Lost {
     Verb(&'static str),
 }
 
-/// Finds the operation of a verb and a path below an interface. A word behind the last `:` is part of the path only for
+/// Finds the operation of a verb and a path of a version below an interface. A word behind the last `:` is part of the path only for
 /// the verbs that have it: `GET /tasks/a:cancel` is the task `a:cancel` (P-12).
 ///
 /// # Errors
 /// There is none.
-pub fn find(verb: &str, segments: &[Segment<'_>]) -> Result<Target, Lost> {
+pub fn find(version: Version, verb: &str, segments: &[Segment<'_>]) -> Result<Target, Lost> {
     let fitting = || {
         METHODS.iter().filter_map(|row| {
-            let place = row.rest.as_ref()?;
+            let place = row.method.place(version)?;
             fit(place.path, segments).map(|members| (row.method, place, members))
         })
     };
     // Of `/tasks/{id}` and `/tasks/{id}:subscribe` the one that says more.
     let best = fitting().filter(|(_, place, _)| place.verbs.contains(&verb));
     if let Some((method, _, members)) = best.max_by_key(|(_, place, _)| place.path.len()) {
-        return Ok(Target { method, members });
+        return Ok(Target { version, method, members });
     }
     let verbs: Vec<&str> = fitting().flat_map(|(_, place, _)| place.verbs).copied().collect();
     Err(if verbs.is_empty() { Lost::Path } else { Lost::Verb(allow(&verbs)) })
@@ -118,7 +120,7 @@ pub fn operation(
         return Err(scan::too_deep());
     }
     let text = scanned.text.trim_matches([' ', '\t', '\n', '\r']);
-    let asked = asked(target.method, query.unwrap_or_default())?;
+    let asked = asked(target.version, target.method, query.unwrap_or_default())?;
     if text.starts_with('{') && target.members.is_empty() && asked.is_empty() {
         // Nearly every send: the body is all there is.
         let body: &RawValue =
@@ -236,9 +238,9 @@ fn snake(name: &str) -> String {
 }
 
 /// The members that a query holds, as JSON; an empty one is unset (A2A-10), any other parameter is not ours (A2A-14).
-fn asked(method: Method, query: &str) -> Result<Vec<(&'static str, String)>, Fault> {
-    let fields = match method.names().rest {
-        Some(Place { rest: Rest::Query(fields), .. }) => fields,
+fn asked(version: Version, method: Method, query: &str) -> Result<Vec<(&'static str, String)>, Fault> {
+    let fields = match method.place(version) {
+        Some(Place { rest: Rest::Query(fields), .. }) => *fields,
         _ => &[],
     };
     let mut members: Vec<(&'static str, String)> = Vec::new();
@@ -317,7 +319,8 @@ pub struct Request {
 /// `InvalidParams`: a member of the path is missing, or can't stand in one.
 pub fn request(dialect: Dialect, operation: &Operation) -> Result<Request, Fault> {
     let method = Method::of(operation);
-    let place = method.names().rest.ok_or_else(|| Fault::MethodNotFound(format!("{method:?}")))?;
+    let place =
+        method.place(dialect.version()).ok_or_else(|| Fault::MethodNotFound(format!("{method:?}")))?;
     let call = dialect.encode_call(operation);
     let whole = std::str::from_utf8(&call).map_err(|error| Fault::Malformed(error.to_string()))?;
     let Members(mut members) = members(whole)?;

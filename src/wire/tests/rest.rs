@@ -18,12 +18,12 @@ fn cut(path: &str) -> Vec<Segment<'_>> {
 }
 
 fn find(verb: &str, path: &str) -> Result<Target, Lost> {
-    rest::find(verb, &cut(path))
+    rest::find(Version::V1, verb, &cut(path))
 }
 
 fn target(method: Method, members: &[(&'static str, &str)]) -> Target {
     let members = members.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-    Target { method, members }
+    Target { version: Version::V1, method, members }
 }
 
 fn operation(target: &Target, query: &str, body: &str) -> Result<Operation, Fault> {
@@ -236,7 +236,7 @@ proptest! {
         });
         let below = if tenant.is_some() { &segments[1..] } else { &segments[..] };
         for verb in verbs {
-            let found = rest::find(verb, below).unwrap();
+            let found = rest::find(Version::V1, verb, below).unwrap();
             let target = tenant.iter().fold(found, |target, tenant| target.for_tenant(tenant));
             let read = rest::operation(Dialect::V1, &target, Some(&query), body.as_deref().unwrap_or_default());
             prop_assert_eq!(read.as_ref(), Ok(&operation));
