@@ -13,4 +13,5 @@ mod suite {
     mod official;
     mod rest;
     mod stream;
+    mod v03;
 }
