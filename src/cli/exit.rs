@@ -173,6 +173,7 @@ fn of_peer(error: &peer::Error) -> Code {
         | peer::Error::Unreachable { .. }
         | peer::Error::NoCard { .. }
         | peer::Error::NoInterface { .. }
+        | peer::Error::Unspoken { .. }
         | peer::Error::Answer { .. }
         | peer::Error::TooLarge { .. } => Code::Unreachable,
     }

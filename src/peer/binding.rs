@@ -40,20 +40,22 @@ impl Binding {
         self,
         http: &Http,
         endpoint: &Endpoint,
+        dialect: Dialect,
         id: u64,
         operation: &Operation,
         way: Way,
     ) -> Result<Response, Error> {
         let mut calls = match self {
-            Self::Rpc => vec![rpc(endpoint, id, operation)],
-            Self::Rest => rest(endpoint, operation)?,
+            Self::Rpc => rpc(endpoint, dialect, id, operation).into_iter().collect(),
+            Self::Rest => rest(endpoint, dialect, operation)?,
         };
         calls.reverse();
         loop {
             let Some(Call { method, url, body }) = calls.pop() else {
                 return Err(http.nonsense("no way leads to this operation"));
             };
-            let mut request = http.request(method, url).header(header::ACCEPT, self.accept(way.stream));
+            let request = http.request_in(dialect.version(), method, url);
+            let mut request = request.header(header::ACCEPT, self.accept(way.stream));
             if let Some(body) = body {
                 // What every server takes, older ones too.
                 request = request.header(header::CONTENT_TYPE, "application/json").body(body);
@@ -126,16 +128,16 @@ struct Call {
 }
 
 /// The request as JSON-RPC has it, with the tenant that the interface wants.
-fn rpc(endpoint: &Endpoint, id: u64, operation: &Operation) -> Call {
-    let params = Dialect::V1.encode_call(&routed(endpoint, operation));
-    let body = envelope::request(id, crate::wire::Method::of(operation), &params);
-    Call { method: Method::POST, url: endpoint.url.clone(), body: Some(body) }
+fn rpc(endpoint: &Endpoint, dialect: Dialect, id: u64, operation: &Operation) -> Option<Call> {
+    let params = dialect.encode_call(&routed(endpoint, operation));
+    let body = envelope::request(id, dialect, crate::wire::Method::of(operation), &params)?;
+    Some(Call { method: Method::POST, url: endpoint.url.clone(), body: Some(body) })
 }
 
 /// The requests that HTTP+JSON has for it, to be tried in this order.
-fn rest(endpoint: &Endpoint, operation: &Operation) -> Result<Vec<Call>, Error> {
+fn rest(endpoint: &Endpoint, dialect: Dialect, operation: &Operation) -> Result<Vec<Call>, Error> {
     let Request { verbs, path, query, body } =
-        rest::request(Dialect::V1, &routed(endpoint, operation)).map_err(|fault| unsaid(&fault))?;
+        rest::request(dialect, &routed(endpoint, operation)).map_err(|fault| unsaid(&fault))?;
     let mut url = endpoint.url.clone();
     url.set_path(&format!("{}{path}", endpoint.url.path().trim_end_matches('/')));
     url.set_query((!query.is_empty()).then_some(&query));
@@ -197,6 +199,7 @@ mod tests {
             url: url.parse().unwrap(),
             binding: Binding::Rest,
             tenant: tenant.map(str::to_owned),
+            dialect: Dialect::V1,
             streams: true,
             ours: false,
         };
@@ -207,9 +210,12 @@ mod tests {
             ("https://a", None, "https://a/tasks/x%2F%3F?historyLength=1"),
             ("https://a/b/", Some("t u"), "https://a/b/t%20u/tasks/x%2F%3F?historyLength=1"),
         ] {
-            assert_eq!(rest(&endpoint(url, tenant), &get("x/?")).unwrap()[0].url.as_str(), wanted);
+            assert_eq!(
+                rest(&endpoint(url, tenant), Dialect::V1, &get("x/?")).unwrap()[0].url.as_str(),
+                wanted
+            );
         }
-        let error = rest(&endpoint("https://a", None), &get("..")).err().unwrap();
+        let error = rest(&endpoint("https://a", None), Dialect::V1, &get("..")).err().unwrap();
         assert!(error.refusal().unwrap().is("INVALID_PARAMS", -32602), "{error}");
     }
 }

@@ -31,17 +31,19 @@ pub struct Events {
     ready: VecDeque<super::sse::Event>,
     just: Option<Update>,
     binding: Binding,
+    dialect: Dialect,
     url: String,
 }
 
 impl Events {
-    pub(super) fn of(response: Response, binding: Binding, url: String) -> Self {
+    pub(super) fn of(response: Response, binding: Binding, dialect: Dialect, url: String) -> Self {
         Self {
             response: Some(response),
             parser: Parser::new(MOST_EVENT),
             ready: VecDeque::new(),
             just: None,
             binding,
+            dialect,
             url,
         }
     }
@@ -54,6 +56,7 @@ impl Events {
             ready: VecDeque::new(),
             just: Some(update),
             binding: Binding::Rpc,
+            dialect: Dialect::V1,
             url: String::new(),
         }
     }
@@ -69,7 +72,7 @@ impl Events {
         }
         loop {
             while let Some(event) = self.ready.pop_front() {
-                if let Some(event) = read(&event, self.binding, &self.url)? {
+                if let Some(event) = read(&event, self.binding, self.dialect, &self.url)? {
                     return Ok(Some(event));
                 }
             }
@@ -98,11 +101,16 @@ impl Events {
 }
 
 /// One event as an update; `None` for those that carry none.
-fn read(event: &super::sse::Event, binding: Binding, url: &str) -> Result<Option<Event>, Error> {
+fn read(
+    event: &super::sse::Event,
+    binding: Binding,
+    dialect: Dialect,
+    url: &str,
+) -> Result<Option<Event>, Error> {
     if event.data.trim().is_empty() {
         return Ok(None);
     }
-    let update = answer(event.data.as_bytes(), binding, url)?;
+    let update = answer(event.data.as_bytes(), binding, dialect, url)?;
     if event.kind == "error" {
         return Err(Error::Answer { url: url.to_owned(), why: "an error event without an error".into() });
     }
@@ -110,8 +118,8 @@ fn read(event: &super::sse::Event, binding: Binding, url: &str) -> Result<Option
 }
 
 /// The update in an answer.
-pub(super) fn answer(body: &[u8], binding: Binding, url: &str) -> Result<Update, Error> {
-    Dialect::V1
+pub(super) fn answer(body: &[u8], binding: Binding, dialect: Dialect, url: &str) -> Result<Update, Error> {
+    dialect
         .decode_update(binding.result(body, url)?)
         .map_err(|fault| Error::Answer { url: url.to_owned(), why: fault.to_string() })
 }
@@ -122,12 +130,12 @@ mod tests {
 
     fn event(kind: &str, data: &str, id: Option<&str>) -> Result<Option<Event>, Error> {
         let event = super::super::sse::Event { kind: kind.into(), data: data.into(), id: id.map(Into::into) };
-        read(&event, Binding::Rpc, "http://x")
+        read(&event, Binding::Rpc, Dialect::V1, "http://x")
     }
 
     fn bare(kind: &str, data: &str) -> Result<Option<Event>, Error> {
         let event = super::super::sse::Event { kind: kind.into(), data: data.into(), id: Some("3".into()) };
-        read(&event, Binding::Rest, "http://x")
+        read(&event, Binding::Rest, Dialect::V1, "http://x")
     }
 
     const STATUS: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId":"t","contextId":"c",

@@ -1,4 +1,4 @@
-//! The A2A client: calls another node, or our own, over JSON-RPC or HTTP+JSON of A2A 1.0.
+//! The A2A client: calls another node, or our own, over JSON-RPC or HTTP+JSON of A2A 1.0 or 0.3.
 //!
 //! Called by the command line, and by what delegates to other nodes. It never decides where a credential comes from,
 //! never reads a configuration and never prints.
@@ -13,7 +13,7 @@ mod http;
 mod sse;
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -41,6 +41,8 @@ const PATIENCE: Duration = Duration::from_secs(75);
 pub struct Peer {
     http: Http,
     endpoint: Endpoint,
+    /// Whether it speaks another version than its card says.
+    other: AtomicBool,
     ids: AtomicU64,
 }
 
@@ -63,13 +65,14 @@ impl Peer {
             None => format!("{}/", http.address().node()),
         };
         let url = http.address().at(&path);
-        Self::at(http, Endpoint { url, binding: Binding::Rpc, tenant: None, streams: true, ours: true })
+        let (binding, dialect) = (Binding::Rpc, Dialect::V1);
+        Self::at(http, Endpoint { url, binding, tenant: None, dialect, streams: true, ours: true })
     }
 
     /// An agent at a known interface.
     #[must_use]
     pub const fn at(http: Http, endpoint: Endpoint) -> Self {
-        Self { http, endpoint, ids: AtomicU64::new(1) }
+        Self { http, endpoint, other: AtomicBool::new(false), ids: AtomicU64::new(1) }
     }
 
     /// Where it is dialed.
@@ -78,22 +81,50 @@ impl Peer {
         &self.endpoint
     }
 
+    /// What it speaks, as far as it is known.
+    pub(super) fn dialect(&self) -> Dialect {
+        if self.other.load(Ordering::Relaxed) { other(self.endpoint.dialect) } else { self.endpoint.dialect }
+    }
+
+    /// Carries out `work` in what the other side speaks. Where it refuses the version or the method, and so has done
+    /// nothing, the other version is tried, and kept if the other side understands that one (UR-54).
+    async fn spoken<T>(&self, work: impl AsyncFn(Dialect) -> Result<T, Error>) -> Result<T, Error> {
+        let dialect = self.dialect();
+        let refused = match work(dialect).await {
+            Err(error) if is_foreign(&error) && self.endpoint.binding == Binding::Rpc => error,
+            result => return result,
+        };
+        match work(other(dialect)).await {
+            Err(Error::Unspoken { .. }) => Err(refused),
+            Err(error) if is_foreign(&error) => Err(refused),
+            result => {
+                tracing::debug!(url = %self.endpoint.url, "speaks another version than its card says");
+                self.other.store(other(dialect) != self.endpoint.dialect, Ordering::Relaxed);
+                result
+            }
+        }
+    }
+
     /// One operation with one answer. Blocking sends and cancels wait as long as they take.
     ///
     /// # Errors
     /// Every variant of [`Error`] but those of streams.
     pub async fn call(&self, operation: &Operation) -> Result<Single<'static>, Error> {
+        self.spoken(async |dialect| self.call_in(dialect, operation).await).await
+    }
+
+    async fn call_in(&self, dialect: Dialect, operation: &Operation) -> Result<Single<'static>, Error> {
         let patience = match operation {
             Operation::Send(_) | Operation::CancelTask(_) => None,
             _ => Some(PATIENCE),
         };
-        let response = self.ask(operation, Way { patience, ..Way::default() }).await?;
+        let response = self.ask(dialect, operation, Way { patience, ..Way::default() }).await?;
         if !response.status().is_success() {
             return Err(self.http.refusal(response).await);
         }
         let body = self.http.body(response).await?;
         let result = self.endpoint.binding.result(&body, &self.http.address().to_string())?;
-        Dialect::V1.decode_reply(Name::of(operation), result).map_err(|fault| self.http.nonsense(fault))
+        dialect.decode_reply(Name::of(operation), result).map_err(|fault| self.http.nonsense(fault))
     }
 
     /// `GetTask`.
@@ -137,7 +168,17 @@ impl Peer {
     /// # Errors
     /// Every variant of [`Error`]; a refusal that comes as JSON is told as one.
     pub async fn stream(&self, operation: &Operation, after: Option<Seq>) -> Result<Events, Error> {
-        let response = self.ask(operation, Way { stream: true, after, patience: None }).await?;
+        self.spoken(async |dialect| self.stream_in(dialect, operation, after).await).await
+    }
+
+    async fn stream_in(
+        &self,
+        dialect: Dialect,
+        operation: &Operation,
+        after: Option<Seq>,
+    ) -> Result<Events, Error> {
+        let (binding, url) = (self.endpoint.binding, self.http.address().to_string());
+        let response = self.ask(dialect, operation, Way { stream: true, after, patience: None }).await?;
         if !response.status().is_success() {
             return Err(self.http.refusal(response).await);
         }
@@ -146,11 +187,11 @@ impl Peer {
                 |value| value.trim_start().to_ascii_lowercase().starts_with("text/event-stream"),
             );
         if is_stream {
-            return Ok(Events::of(response, self.endpoint.binding, self.http.address().to_string()));
+            return Ok(Events::of(response, binding, dialect, url));
         }
         // A refusal before the first event (A2A-67), or a server that answers the whole at once.
         let body = self.http.body(response).await?;
-        let update = events::answer(&body, self.endpoint.binding, &self.http.address().to_string())?;
+        let update = events::answer(&body, binding, dialect, &url)?;
         Ok(Events::just(update))
     }
 
@@ -162,10 +203,37 @@ impl Peer {
         discover::fetch(http, agent).await
     }
 
-    async fn ask(&self, operation: &Operation, way: Way) -> Result<reqwest::Response, Error> {
+    async fn ask(
+        &self,
+        dialect: Dialect,
+        operation: &Operation,
+        way: Way,
+    ) -> Result<reqwest::Response, Error> {
+        if Name::of(operation).name(dialect).is_none() {
+            return Err(Error::Unspoken {
+                url: self.http.address().to_string(),
+                version: dialect.version().as_str(),
+                what: Name::of(operation).names().v1.unwrap_or_default(),
+            });
+        }
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        self.endpoint.binding.ask(&self.http, &self.endpoint, id, operation, way).await
+        self.endpoint.binding.ask(&self.http, &self.endpoint, dialect, id, operation, way).await
     }
+}
+
+/// What JSON-RPC of the other version is.
+const fn other(dialect: Dialect) -> Dialect {
+    match dialect {
+        Dialect::V1 => Dialect::V03Json,
+        Dialect::V03Json | Dialect::V03Proto => Dialect::V1,
+    }
+}
+
+/// Whether the other side does not know the method, or the version: it has done nothing then.
+fn is_foreign(error: &Error) -> bool {
+    error.refusal().is_some_and(|refusal| {
+        refusal.is("METHOD_NOT_FOUND", -32601) || refusal.is("VERSION_NOT_SUPPORTED", -32009)
+    })
 }
 
 impl Http {

@@ -45,7 +45,7 @@ impl Server {
         let http = Http::new(self.address.clone(), Some(credential)).unwrap();
         let url = self.address.at("/");
         let (binding, tenant) = (Binding::Rpc, Some("x".into()));
-        Peer::at(http, Endpoint { url, binding, tenant, streams: true, ours })
+        Peer::at(http, Endpoint { url, binding, tenant, dialect: Dialect::V1, streams: true, ours })
     }
 
     /// The next request, head and body.
@@ -404,4 +404,130 @@ async fn a_unix_socket_is_dialed() {
     let http = Http::new(Address::unix(path), None).unwrap();
     assert_eq!(http.probe("/healthz", PATIENCE).await.unwrap(), 200);
     work.join_next().await.unwrap().unwrap();
+}
+
+const OLD_TASK: &str = r#"{"kind":"task","id":"t","contextId":"c","status":{"state":"working","timestamp":"2025-04-02T16:59:25.33"}}"#;
+const OLD_DONE: &str =
+    r#"{"kind":"status-update","taskId":"t","contextId":"c","status":{"state":"completed"},"final":true}"#;
+const OLD_ASKS: &str = r#"{"kind":"status-update","taskId":"t","contextId":"c","status":{"state":"input-required"},"final":true}"#;
+
+/// A refusal by JSON-RPC.
+fn refused(code: i32) -> String {
+    json(
+        "200 OK",
+        &format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"no","data":null}}}}"#),
+    )
+}
+
+fn result(result: &str) -> String {
+    json("200 OK", &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#))
+}
+
+fn old_peer(server: &Server) -> Peer {
+    let http = Http::new(server.address.clone(), None).unwrap();
+    let url = server.address.at("/");
+    Peer::at(
+        http,
+        Endpoint {
+            url,
+            binding: Binding::Rpc,
+            tenant: None,
+            dialect: Dialect::V03Json,
+            streams: true,
+            ours: false,
+        },
+    )
+}
+
+#[tokio::test]
+async fn a_peer_of_0_3_is_spoken_to_in_0_3() {
+    let answers = vec![stream(&[(1, OLD_TASK), (2, OLD_DONE)], false), result(OLD_TASK)];
+    let mut server = Server::of(answers).await;
+    let peer = old_peer(&server);
+    let mut follow = Follow::turn(&peer, hello(), PATIENCE);
+    assert_eq!(steps(&mut follow).await.unwrap(), ["1:WORKING", "2:COMPLETED"]);
+    let sent = server.request();
+    assert!(sent.contains("a2a-version: 0.3") && sent.contains(r#""method":"message/stream""#), "{sent}");
+    assert!(
+        sent.contains(r#""kind":"text","text":"hello""#) && sent.contains(r#""blocking":true"#),
+        "{sent}"
+    );
+    assert_eq!(peer.task(&"t".into(), None).await.unwrap().status.state, TaskState::Working);
+    assert!(server.request().contains(r#""method":"tasks/get","params":{"id":"t"}"#));
+    let error = peer.list(ListTasks::default()).await.unwrap_err().to_string();
+    assert!(error.contains("speaks A2A 0.3, which has no ListTasks"), "{error}");
+}
+
+#[tokio::test]
+async fn a_stream_of_0_3_that_breaks_is_taken_up_by_its_task() {
+    let answers = vec![
+        stream(&[(0, OLD_TASK)], true),
+        refused(-32602),
+        result(&OLD_TASK.replace("working", "completed")),
+    ];
+    let mut server = Server::of(answers).await;
+    let peer = old_peer(&server);
+    let mut follow = Follow::turn(&peer, hello(), PATIENCE);
+    assert_eq!(steps(&mut follow).await.unwrap(), ["0:WORKING", "-", "0:COMPLETED"]);
+    server.request();
+    assert!(server.request().contains(r#""method":"tasks/resubscribe""#));
+}
+
+#[tokio::test]
+async fn who_follows_a_task_of_0_3_stops_at_its_question() {
+    let server = Server::of(vec![stream(&[(1, OLD_TASK), (2, OLD_ASKS)], false)]).await;
+    let peer = old_peer(&server);
+    let mut follow = Follow::task(&peer, "t".into(), None, PATIENCE);
+    assert_eq!(steps(&mut follow).await.unwrap(), ["1:WORKING", "2:INPUT_REQUIRED"]);
+}
+
+#[tokio::test]
+async fn ur_54_a_card_that_is_wrong_about_the_version_does_no_harm() {
+    for code in [-32601, -32009] {
+        let answers = vec![refused(code), stream(&[(1, OLD_TASK), (2, OLD_DONE)], false), result(OLD_TASK)];
+        let mut server = Server::of(answers).await;
+        let peer = server.peer(false);
+        let mut follow = Follow::turn(&peer, hello(), PATIENCE);
+        assert_eq!(steps(&mut follow).await.unwrap(), ["1:WORKING", "2:COMPLETED"]);
+        assert!(server.request().contains(r#""method":"SendStreamingMessage""#));
+        assert!(server.request().contains(r#""method":"message/stream""#));
+        peer.task(&"t".into(), None).await.unwrap();
+        assert!(server.request().contains(r#""method":"tasks/get""#), "it is remembered");
+    }
+    let task = r#"{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}"#;
+    let server = Server::of(vec![refused(-32009), result(task)]).await;
+    assert!(old_peer(&server).task(&"t".into(), None).await.is_ok(), "and the other way round");
+}
+
+#[tokio::test]
+async fn who_understands_neither_version_is_quoted_as_it_answered_first() {
+    let mut server =
+        Server::of(vec![refused(-32601), refused(-32009), refused(-32601), refused(-32601)]).await;
+    let peer = server.peer(false);
+    let error = peer.task(&"t".into(), None).await.unwrap_err();
+    assert_eq!(error.refusal().unwrap().code, -32601);
+    let error = peer.cancel(&"t".into()).await.unwrap_err();
+    assert_eq!(error.refusal().unwrap().code, -32601);
+    let methods: Vec<bool> = (0..4).map(|_| server.request().contains(r#""tasks/"#)).collect();
+    assert_eq!(methods, [false, true, false, true], "what did not help is not kept");
+}
+
+#[tokio::test]
+async fn an_older_card_is_looked_for_last() {
+    let card = r#"{"url":"http://x","protocolVersion":"0.2.6"}"#;
+    let missing = || json("404 Not Found", "{}");
+    let mut server = Server::of(vec![missing(), missing(), json("200 OK", card)]).await;
+    let address = Address::parse(&format!("{}deep/agent", server.address.at("/"))).unwrap();
+    let http = Http::new(address, None).unwrap();
+    assert_eq!(&Peer::card(&http, None).await.unwrap().bytes[..], card.as_bytes());
+    let places: Vec<String> =
+        (0..3).map(|_| server.request().split(' ').nth(1).unwrap().to_owned()).collect();
+    assert_eq!(
+        places,
+        [
+            "/deep/agent/.well-known/agent-card.json",
+            "/.well-known/agent-card.json",
+            "/deep/agent/.well-known/agent.json"
+        ]
+    );
 }

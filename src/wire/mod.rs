@@ -102,5 +102,13 @@ pub fn hybrid_card(card: &AgentCard) -> Bytes {
     v03::hybrid(card)
 }
 
+/// Reads a card of either version, as one of 1.0.
+///
+/// # Errors
+/// `InvalidAgentResponse` with the path of the first flaw.
+pub fn read_card(text: &str) -> Result<AgentCard, Fault> {
+    v03::read_card(text)
+}
+
 #[cfg(test)]
 mod tests;

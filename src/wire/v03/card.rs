@@ -175,7 +175,7 @@ struct ReadFurther {
 }
 
 /// Reads a card of either version. One with a list of interfaces is of 1.0, whatever else it holds.
-pub(super) fn decode(text: &str) -> Result<AgentCard, Fault> {
+pub(in crate::wire) fn decode(text: &str) -> Result<AgentCard, Fault> {
     let old: ReadOld = answer(text)?;
     let mut card: AgentCard = answer(text)?;
     if !old.supported_interfaces.is_empty() {

@@ -15,7 +15,7 @@ mod task;
 mod words;
 
 pub(super) use calls::{decode_call, encode_call};
-pub(super) use card::hybrid;
+pub(super) use card::{decode as read_card, hybrid};
 pub(super) use reply::{decode_reply, decode_update, encode_reply, encode_update};
 
 /// Which of the two JSONs is written.
