@@ -531,3 +531,23 @@ async fn an_older_card_is_looked_for_last() {
         ]
     );
 }
+
+#[tokio::test]
+async fn http_json_of_0_3_is_dialed_below_v1() {
+    let task = r#"{"id":"t","contextId":"c","status":{"state":"TASK_STATE_CANCELLED"}}"#;
+    let answers = vec![json("200 OK", &format!(r#"{{"task":{task}}}"#)), json("200 OK", task)];
+    let mut server = Server::of(answers).await;
+    let http = Http::new(server.address.clone(), None).unwrap();
+    let (url, binding, dialect) = (server.address.at("/a"), Binding::Rest, Dialect::V03Proto);
+    let peer = Peer::at(http, Endpoint { url, binding, tenant: None, dialect, streams: false, ours: false });
+    let Single::Task(sent) = peer.call(&Operation::Send(hello())).await.unwrap() else { panic!() };
+    assert_eq!(sent.status.state, TaskState::Canceled);
+    let request = server.request();
+    assert!(
+        request.starts_with("POST /a/v1/message:send ") && request.contains("a2a-version: 0.3"),
+        "{request}"
+    );
+    assert!(request.contains(r#""role":"ROLE_USER","content":[{"text":"hello"}]"#), "{request}");
+    assert_eq!(peer.task(&"t/1".into(), Some(2)).await.unwrap().status.state, TaskState::Canceled);
+    assert!(server.request().starts_with("GET /a/v1/tasks/t%2F1?historyLength=2 "));
+}

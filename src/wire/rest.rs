@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{error::Category, value::RawValue};
 
-use super::{Dialect, Kind, METHODS, Method, Place, Rest, Single, Version, percent, scan};
+use super::{Dialect, Kind, METHODS, Method, Place, Rest, Single, Version, percent, scan, v03};
 use crate::model::{Fault, Operation};
 
 /// A segment of a path, as it came and without its percent signs.
@@ -328,7 +328,13 @@ pub fn request(dialect: Dialect, operation: &Operation) -> Result<Request, Fault
         let at = members.iter().position(|(known, _)| known == name)?;
         Some(plain(members.remove(at).1))
     };
-    let mut path = String::new();
+    // 0.3 names what a request is about as a resource, of which its paths are made.
+    let resource = match dialect.version() {
+        Version::V1 => None,
+        Version::V03 => take("name").or_else(|| take("parent")),
+    };
+    let resource = resource.as_deref().map(v03::parts_of_name);
+    let mut path = String::from(prefix(dialect.version()));
     if let Some(tenant) = take("tenant") {
         path.push('/');
         put(&mut path, "tenant", &tenant)?;
@@ -338,7 +344,12 @@ pub fn request(dialect: Dialect, operation: &Operation) -> Result<Request, Fault
         match part.strip_prefix('{').and_then(|part| part.split_once('}')) {
             None => path.push_str(part),
             Some((name, word)) => {
-                put(&mut path, name, &take(name).unwrap_or_default())?;
+                let value = match (resource, name) {
+                    (Some((_, config)), "pushNotificationConfigId") => config.map(str::to_owned),
+                    (Some((task, _)), _) => Some(task.to_owned()),
+                    (None, name) => take(name),
+                };
+                put(&mut path, name, &value.unwrap_or_default())?;
                 path.push_str(word);
             }
         }
@@ -360,6 +371,14 @@ pub fn request(dialect: Dialect, operation: &Operation) -> Result<Request, Fault
         }
     }
     Ok(Request { verbs: place.verbs, path, query, body })
+}
+
+/// What stands before every path of a version.
+const fn prefix(version: Version) -> &'static str {
+    match version {
+        Version::V1 => "",
+        Version::V03 => "/v1",
+    }
 }
 
 /// A value as paths and queries have it: a text without its quotes.

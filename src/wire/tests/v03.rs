@@ -186,6 +186,20 @@ proptest! {
     }
 
     #[test]
+    fn a_call_over_http_json_is_read_as_it_was_written(operation in operation()) {
+        let Ok(request) = rest::request(Dialect::V03Proto, &operation) else { return Ok(()) };
+        let below = request.path.strip_prefix("/v1/").unwrap();
+        let cut = |raw| rest::Segment { raw, text: percent::segment(raw).unwrap() };
+        let segments: Vec<rest::Segment<'_>> = below.split('/').map(cut).collect();
+        for verb in request.verbs {
+            let target = rest::find(Version::V03, verb, &segments).unwrap();
+            let body = request.body.clone().unwrap_or_default();
+            let read = rest::operation(Dialect::V03Proto, &target, Some(&request.query), &body).unwrap();
+            prop_assert_eq!(read, Carried(Dialect::V03Proto).operation(operation.clone()));
+        }
+    }
+
+    #[test]
     fn a_reply_is_read_as_it_was_written(task in models::task(), message in models::answer(), form in form()) {
         let carried = Carried(form);
         let there_and_back = |method, reply: &Single<'_>| {

@@ -17,6 +17,7 @@ mod words;
 pub(super) use calls::{decode_call, encode_call};
 pub(super) use card::{decode as read_card, hybrid};
 pub(super) use reply::{decode_reply, decode_update, encode_reply, encode_update};
+pub(super) use words::parts_of_name;
 
 /// Which of the two JSONs is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -98,6 +98,14 @@ pub(super) fn config_name(task: &str, config: &str) -> String {
     format!("tasks/{task}{CONFIGS}{config}")
 }
 
+/// Task and, if it is that of one, configuration in the name of a resource.
+pub(in crate::wire) fn parts_of_name(name: &str) -> (&str, Option<&str>) {
+    match config_of(name) {
+        Some((task, config)) => (task, Some(config)),
+        None => (task_of(name), None),
+    }
+}
+
 /// Task and configuration in the name of a configuration.
 pub(super) fn config_of(name: &str) -> Option<(&str, &str)> {
     let (task, config) = name.rsplit_once(CONFIGS)?;
