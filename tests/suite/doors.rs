@@ -252,7 +252,7 @@ async fn paths_that_lead_nowhere_say_so_in_the_form_of_rest() {
         ("GET", "/nope", 404),
         ("GET", "/tasks/", 404),
         ("GET", "/Echo/tasks", 404),
-        ("POST", "/v1/message:send", 404),
+        ("POST", "/v1/message:sent", 404),
         ("POST", "/tasks", 405),
         ("GET", "/tasks/%ff", 400),
         ("GET", "/%zz", 400),

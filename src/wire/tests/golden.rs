@@ -113,19 +113,28 @@ fn every_operation_has_a_request_and_an_answer() {
     }
 }
 
-#[test]
-fn requests_have_their_verb_path_query_and_body_in_http_json() {
-    let requests: BTreeMap<String, serde_json::Value> = files("", ".request.json")
+/// The golden requests of a dialect as HTTP+JSON has them.
+fn rest_requests(folder: &str, dialect: Dialect) -> BTreeMap<String, serde_json::Value> {
+    files(folder, ".request.json")
         .into_iter()
         .map(|(name, body)| {
-            let operation = super::decode(method(&name), &compact(&body)).unwrap();
-            let rest::Request { verbs, path, query, body } = rest::request(Dialect::V1, &operation).unwrap();
+            let operation = dialect.decode_call(method(&name), Some(&raw(&compact(&body)))).unwrap();
+            let rest::Request { verbs, path, query, body } = rest::request(dialect, &operation).unwrap();
             let body: Option<serde_json::Value> = body.map(|body| serde_json::from_slice(&body).unwrap());
             let written = serde_json::json!({ "verbs": verbs, "path": path, "query": query, "body": body });
             (name, written)
         })
-        .collect();
-    insta::assert_json_snapshot!(requests);
+        .collect()
+}
+
+#[test]
+fn requests_have_their_verb_path_query_and_body_in_http_json() {
+    insta::assert_json_snapshot!(rest_requests("v1", Dialect::V1));
+}
+
+#[test]
+fn requests_of_0_3_have_theirs_below_v1() {
+    insta::assert_json_snapshot!(rest_requests("v03-proto", Dialect::V03Proto));
 }
 
 /// One of each fault.
