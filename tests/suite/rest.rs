@@ -5,6 +5,7 @@ use std::time::Duration;
 use a2ad::{
     model::{Artifact, ListTasks, Message, Progress, Send, SendConfiguration, Update},
     peer::{Address, Binding, Credential, Endpoint, Follow, Http, Peer, Step},
+    wire::Dialect,
 };
 use serde_json::{Value, json};
 
@@ -490,7 +491,10 @@ async fn our_own_client_gets_the_same_over_either_binding() {
     let mut told = Vec::new();
     for (binding, path, tenant) in ways {
         let (url, tenant) = (address.at(path), tenant.map(str::to_owned));
-        let peer = Peer::at(http.clone(), Endpoint { url, binding, tenant, streams: true, ours: true });
+        let peer = Peer::at(
+            http.clone(),
+            Endpoint { url, binding, tenant, dialect: Dialect::V1, streams: true, ours: true },
+        );
         let send = Send {
             tenant: None,
             message: Message::user("go"),

@@ -1,9 +1,16 @@
 //! A2A 0.3 over real sockets: each method in JSON-RPC, what lies below `/v1`, and the forms of the card.
 
+use std::time::Duration;
+
 use a2ad::{
-    model::{Artifact, Ask as Question, Message, Progress},
+    model::{
+        Artifact, Ask as Question, Content, Message, Part, Progress, Role, Send, SendConfiguration, TaskId,
+        Update,
+    },
     node::config::Protocol,
+    peer::{Address, Binding, Credential, Endpoint, Follow, Http, Peer, Step},
     runtime::config::Extension,
+    wire::Dialect,
 };
 use serde_json::{Value, json};
 
@@ -416,5 +423,96 @@ async fn what_protocols_leaves_out_is_not_served_and_not_on_the_card() {
     let card = node.ask(Ask::get(CARD).header("a2a-version", "1.0")).await.json();
     let interfaces = card["supportedInterfaces"].as_array().unwrap();
     assert!(interfaces.iter().all(|interface| interface["protocolVersion"] == "0.3"), "{card}");
+    node.end().await;
+}
+
+/// An event without what differs from task to task.
+fn alike(update: Update) -> Update {
+    let blank = |message: &mut Message| {
+        (message.message_id, message.context_id, message.task_id) = ("m".into(), None, None);
+    };
+    match update {
+        Update::Task(mut task) => {
+            (task.id, task.context_id, task.status.timestamp) = ("t".into(), None, None);
+            task.status.message.iter_mut().chain(&mut task.history).for_each(blank);
+            Update::Task(task)
+        }
+        Update::StatusUpdate(mut update) => {
+            (update.task_id, update.context_id, update.status.timestamp) = ("t".into(), "c".into(), None);
+            update.status.message.iter_mut().for_each(blank);
+            Update::StatusUpdate(update)
+        }
+        Update::ArtifactUpdate(mut update) => {
+            (update.task_id, update.context_id) = ("t".into(), "c".into());
+            Update::ArtifactUpdate(update)
+        }
+        Update::Message(message) => Update::Message(message),
+    }
+}
+
+/// A message with a part of each kind that every dialect has words for.
+fn every_part(task: Option<TaskId>) -> Send {
+    let file = Part {
+        filename: Some("a.bin".into()),
+        media_type: Some("a/b".into()),
+        ..Part::of(Content::Raw(vec![0, 255].into()))
+    };
+    let parts = vec![
+        Part::text("go"),
+        file,
+        Part::of(Content::Url("https://x.example".into())),
+        Part::data(&[1, 2]),
+        Part::data(&json!({ "k": null })),
+    ];
+    let message = Message { task_id: task, ..Message::new(Role::User, parts) };
+    Send { tenant: None, message, configuration: SendConfiguration::default(), metadata: None }
+}
+
+#[tokio::test]
+async fn every_binding_and_version_tells_the_same() {
+    let mut node = start().await;
+    let address = Address::parse(&format!("http://{}", node.addr)).unwrap();
+    let http = Http::new(address.clone(), Some(Credential::new(&node.local).unwrap())).unwrap();
+    let mut told: Vec<(Dialect, Vec<Update>)> = Vec::new();
+    for (binding, dialect) in [
+        (Binding::Rpc, Dialect::V1),
+        (Binding::Rest, Dialect::V1),
+        (Binding::Rpc, Dialect::V03Json),
+        (Binding::Rest, Dialect::V03Proto),
+    ] {
+        let url = address.at("/agents/stage");
+        let peer = Peer::at(
+            http.clone(),
+            Endpoint { url, binding, tenant: None, dialect, streams: true, ours: true },
+        );
+        let mut seen = Vec::new();
+        let mut follow = Follow::turn(&peer, every_part(None), Duration::from_secs(30));
+        let Step::Event(first) = follow.next().await.unwrap() else { panic!() };
+        let mut turn = node.turn().await;
+        let artifact =
+            Artifact { parts: turn.job.prompt.message.parts.clone(), ..Artifact::text("a".into(), "") };
+        turn.tell(Progress::Artifact { artifact, append: false, last: true }).await;
+        turn.tell(Progress::Ask { message: Message::agent("which?"), kind: Question::Question }).await;
+        seen.push(first.update);
+        while let Step::Event(event) = follow.next().await.unwrap() {
+            seen.push(event.update);
+        }
+        let id = follow.id().unwrap().clone();
+        let mut follow = Follow::turn(&peer, every_part(Some(id.clone())), Duration::from_secs(30));
+        let Step::Event(first) = follow.next().await.unwrap() else { panic!() };
+        assert!(turn.answer().await.is_some());
+        turn.complete("end").await;
+        seen.push(first.update);
+        while let Step::Event(event) = follow.next().await.unwrap() {
+            seen.push(event.update);
+        }
+        seen.push(Update::Task(peer.task(&id, None).await.unwrap()));
+        told.push((dialect, seen.into_iter().map(alike).collect()));
+    }
+    let (_, first) = &told[0];
+    assert!(first.len() >= 6, "{first:?}");
+    for (dialect, seen) in &told {
+        assert_eq!(seen, first, "{dialect:?}");
+    }
     node.end().await;
 }
