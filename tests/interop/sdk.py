@@ -125,7 +125,7 @@ async def the_card_tells_how_to_dial():
         card = client.known
         equal(card.name, "asker")
         equal([(each.protocol_binding, each.protocol_version) for each in card.supported_interfaces],
-              [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0")])
+              [(binding, version) for version in ("1.0", "0.3") for binding in ("JSONRPC", "HTTP+JSON")])
         equal({each.url for each in card.supported_interfaces}, {f"{node().url}/agents/asker"})
         told = card.capabilities
         equal((told.streaming, told.push_notifications, told.extended_agent_card), (True, False, False))
