@@ -18,7 +18,7 @@
 //! | [`cli`] | the command line, one file a sub-command; a client of the node | `config`, `daemon`, `peer`, `wire` |
 //! | [`config`] | file, environment and flags become one [`Config`](config::Config) | each module's `config` |
 //! | [`daemon`] | builds everything, and takes it down again | all |
-//! | [`doors`] | whoever calls in: listeners, credentials, JSON-RPC, streams, cards | `node`, `wire` |
+//! | [`doors`] | whoever calls in: listeners, credentials, JSON-RPC, HTTP+JSON, streams, cards | `node`, `wire` |
 //! | [`wire`] | pure codecs: bytes to operations and back, for both halves; names and codes | |
 //! | [`node`] | what the node does: access, queue, actors, recovery | `lifecycle`, `store`, `runtime` |
 //! | [`lifecycle`] | what may happen to a task, decided without I/O and without a clock | |
@@ -38,7 +38,7 @@
 //! | operation | a variant of [`Operation`](model::Operation), a row in `wire/method.rs`, its codec in `wire/v1.rs`, its handler in `node/` |
 //! | error | a variant of [`Fault`](model::Fault), a row in `wire/fault.rs` |
 //! | dialect | a variant of [`Dialect`](wire::Dialect) and a file or folder in `wire/` |
-//! | binding | a door in `doors/`, its paths in `doors/router.rs` |
+//! | binding | a door in `doors/` that uses `doors/call.rs`, its paths in `doors/router.rs`; for the client `peer/binding.rs` |
 //! | watcher | a module with a cursor: [`Store::tail`](store::Store::tail) from its own place |
 //! | kind of fact | a variant of [`Fact`](lifecycle::Fact), an arm of `decide` and `apply`, and a sample in `proto-fixtures/journal/` that must decode for ever |
 //! | key of the configuration | a row in `config/keys.rs`, a line in `config/init.toml`, a field of the `config` of the module that acts on it, a row in `docs/configuration.md` |

@@ -8,9 +8,12 @@ mod suite {
     mod auth;
     mod card;
     mod cli;
+    mod dial;
     mod doors;
     mod official;
     mod removed;
+    mod rest;
     mod stream;
+    mod v03;
     mod version;
 }

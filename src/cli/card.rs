@@ -7,7 +7,7 @@ use super::{
     terminal::{Style, one_line},
 };
 use crate::model::{AgentCard, GetCard, Operation};
-use crate::wire::Single;
+use crate::wire::{self, Single};
 
 /// Show an agent's card: as a table on a terminal, as its very bytes in a pipe
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,7 @@ pub(super) async fn run(ctx: &Context, arguments: Arguments) -> anyhow::Result<C
 /// The public card for a person, whatever the output is.
 pub(super) async fn show(ctx: &Context, target: &Target, agent: Option<&str>) -> anyhow::Result<Code> {
     let bytes = target.card(agent).await?.bytes;
-    match serde_json::from_slice(&bytes) {
+    match wire::read_card(&String::from_utf8_lossy(&bytes)) {
         Ok(card) if !ctx.screen.json => table(ctx, &card).map(|()| Code::Ok),
         _ => print(ctx, &bytes),
     }
@@ -53,12 +53,12 @@ fn print(ctx: &Context, bytes: &[u8]) -> anyhow::Result<Code> {
         }
         return Ok(Code::Ok);
     }
-    match serde_json::from_slice::<AgentCard>(bytes) {
+    match wire::read_card(&text) {
         Ok(card) => table(ctx, &card)?,
         Err(error) => {
             ctx.screen.answer(&text)?;
             ctx.screen.line("")?;
-            ctx.screen.note(&format!("warning: this is no card of A2A 1.0: {error}"));
+            ctx.screen.note(&format!("warning: this is no card of A2A: {error}"));
         }
     }
     Ok(Code::Ok)

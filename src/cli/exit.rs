@@ -173,6 +173,7 @@ fn of_peer(error: &peer::Error) -> Code {
         | peer::Error::Unreachable { .. }
         | peer::Error::NoCard { .. }
         | peer::Error::NoInterface { .. }
+        | peer::Error::Unspoken { .. }
         | peer::Error::Answer { .. }
         | peer::Error::TooLarge { .. } => Code::Unreachable,
     }
@@ -188,6 +189,8 @@ fn of_refusal(refusal: &peer::Refusal) -> Code {
         // No such agent, no such path.
         (404, _) if !refusal.is("TASK_NOT_FOUND", -32001) => Code::Usage,
         (_, -32602) => Code::Usage,
+        // HTTP+JSON has no code for it.
+        _ if refusal.is("INVALID_PARAMS", -32602) || !refusal.fields.is_empty() => Code::Usage,
         _ => Code::Failed,
     }
 }
@@ -226,6 +229,9 @@ mod tests {
             (refused(403, 403, None), Code::NotAllowed),
             (refused(200, -32001, Some("TASK_NOT_FOUND")), Code::Failed),
             (refused(200, -32602, None), Code::Usage),
+            (refused(400, 400, Some("INVALID_PARAMS")), Code::Usage),
+            (refused(400, 400, Some("UNSUPPORTED_OPERATION")), Code::Failed),
+            (refused(404, 404, Some("TASK_NOT_FOUND")), Code::Failed),
             (refused(200, -32603, None), Code::Internal),
             (refused(404, -32000, None), Code::Usage),
             (refused(404, 404, Some("TASK_NOT_FOUND")), Code::Failed),

@@ -1,7 +1,7 @@
 //! `a2ad version`, and `--version`: which program this is (O-85).
 
 use super::{exit::Code, terminal::Screen};
-use crate::daemon::offline;
+use crate::{daemon::offline, wire::Version};
 
 /// Print the version; with --json also commit, features, schema and protocols
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ struct About {
     features: Vec<&'static str>,
     /// Of the store that it writes.
     schema: usize,
-    protocols: &'static [&'static str],
+    protocols: [&'static str; 2],
     os: &'static str,
     arch: &'static str,
 }
@@ -33,7 +33,7 @@ pub(super) fn run(screen: Screen) -> anyhow::Result<Code> {
         commit: env!("A2AD_COMMIT"),
         features,
         schema,
-        protocols: &crate::wire::VERSIONS,
+        protocols: Version::ALL.map(Version::as_str),
         os: std::env::consts::OS,
         arch: std::env::consts::ARCH,
     })?;

@@ -28,8 +28,8 @@ pub(super) fn node(
 ) -> node::Config {
     draft.settle("node.name", around.host.as_str());
     let protocols = draft.of::<Words<Protocol>>("node.protocols").0;
-    if !protocols.contains(&Protocol::V1) {
-        draft.fault("node.protocols", "leaves out 1.0, the only protocol of this version", "add \"1.0\"");
+    if !protocols.iter().any(|protocol| matches!(protocol, Protocol::V1 | Protocol::V03)) {
+        draft.fault("node.protocols", "names no version of A2A that this node speaks", "add \"1.0\"");
     }
     let count = |key: &str| draft.of::<Count>(&format!("limits.{key}")).things();
     let limits = limits(draft);

@@ -119,6 +119,7 @@ impl Daemon {
             operation: Operation::Send(send),
             key: None,
             after: None,
+            to_question: false,
         };
         let result = match self.node.call(call).await {
             Ok(answer) => ended(answer.reply),

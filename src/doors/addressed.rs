@@ -12,6 +12,7 @@ use crate::{
 };
 
 /// The agent that a call names.
+#[derive(Clone)]
 pub(super) enum Addressed {
     /// One of the configuration.
     Served(Arc<Served>),

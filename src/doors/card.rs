@@ -25,7 +25,7 @@ use crate::{
         agents::{Registry, Served},
     },
     runtime::config::{Permissions, Skill},
-    wire::{Dialect, Method, Single},
+    wire::{Dialect, Method, Single, Version, hybrid_card},
 };
 
 /// What the card's extension says of the node.
@@ -35,12 +35,25 @@ pub(super) const NODE_EXTENSION: &str = "urn:a2ad:node/1";
 const VARY_FIXED: &str = "A2A-Version";
 const VARY_HOST: &str = "A2A-Version, Host";
 
-/// Answers `GET …/agent-card.json`: of an agent by name, else of the default one. Whatever version is asked for, it is the
-/// card of A2A 1.0: no other is served.
+/// Where a card was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// `agent-card.json`.
+    Card,
+    /// `agent.json`, where clients of 0.3 and before look.
+    Old,
+}
+
+/// Answers `GET …/agent-card.json` and `…/agent.json`: of an agent by name, else of the default one.
 ///
 /// # Errors
-/// There is no such agent.
-pub(super) fn serve(state: &State, inbound: &Inbound, agent: Option<&str>) -> Result<Response, Refusal> {
+/// There is no such agent, or no card of 0.3.
+pub(super) fn serve(
+    state: &State,
+    inbound: &Inbound,
+    agent: Option<&str>,
+    place: Place,
+) -> Result<Response, Refusal> {
     inbound.counted_address()?;
     let registry = state.node.agents();
     let served = match agent {
@@ -55,14 +68,28 @@ pub(super) fn serve(state: &State, inbound: &Inbound, agent: Option<&str>) -> Re
         None => base.to_owned(),
     });
     let config = inbound.config();
-    let card = card(served, url, &state.node.nature(), config.auth);
+    let card = card(served, url.as_deref(), &state.versions, &state.node.nature(), config.auth);
+    let body = match place {
+        Place::Old if !state.versions.contains(&Version::V03) || url.is_none() => {
+            return Err(Refusal::nothing_at("this address: the card is at /.well-known/agent-card.json"));
+        }
+        Place::Old => Dialect::V03Json.encode_reply(Method::GetCard, &Single::card(&card)),
+        Place::Card if asks_new(inbound) => Dialect::V1.encode_reply(Method::GetCard, &Single::card(&card)),
+        Place::Card => hybrid_card(&card),
+    };
     let kept = Kept {
-        body: Dialect::V1.encode_reply(Method::GetCard, &Single::card(&card)).to_vec(),
+        body: body.to_vec(),
         since: state.changes.since(&registry, inbound.settings.version),
         control: "max-age=60",
         vary: if config.public_url.is_some() { VARY_FIXED } else { VARY_HOST },
     };
     Ok(kept.response(&inbound.parts.headers))
+}
+
+/// Whether a caller asks for the card of 1.0 and nothing else: it says a version, and not 0.3 (P-15).
+fn asks_new(inbound: &Inbound) -> bool {
+    let mut said = inbound.header("a2a-version").map(str::trim).filter(|version| !version.is_empty());
+    said.any(|version| Version::of(version) != Some(Version::V03))
 }
 
 /// Where an agent is reached by its own address.
@@ -71,7 +98,7 @@ pub(super) fn of_agent(base: &str, served: &Served) -> String {
 }
 
 /// The card of an agent that is reached at `url`, if anywhere.
-fn card(served: &Served, url: Option<String>, nature: &Nature, auth: Auth) -> AgentCard {
+fn card(served: &Served, url: Option<&str>, versions: &[Version], nature: &Nature, auth: Auth) -> AgentCard {
     let config = &served.config;
     let description = config.description.clone().unwrap_or_else(|| described(served));
     let skills = match config.skills.as_slice() {
@@ -85,7 +112,7 @@ fn card(served: &Served, url: Option<String>, nature: &Nature, auth: Auth) -> Ag
     AgentCard {
         name: served.name.to_string(),
         description,
-        supported_interfaces: url.into_iter().map(jsonrpc).collect(),
+        supported_interfaces: url.map(|url| interfaces(url, versions)).unwrap_or_default(),
         provider: None,
         version: config.version.clone(),
         documentation_url: None,
@@ -109,9 +136,20 @@ fn described(served: &Served) -> String {
     format!("The agent {}, run by a2ad as {}", served.name, served.config.runtime)
 }
 
-fn jsonrpc(url: String) -> AgentInterface {
-    AgentInterface { url, protocol_binding: "JSONRPC".into(), tenant: None, protocol_version: "1.0".into() }
+/// The bindings that are served at an address, best first, those of the newest version before all others (P-16).
+fn interfaces(url: &str, versions: &[Version]) -> Vec<AgentInterface> {
+    let interface = |version: Version, binding: &str| AgentInterface {
+        url: url.to_owned(),
+        protocol_binding: binding.into(),
+        tenant: None,
+        protocol_version: version.as_str().into(),
+    };
+    let bindings = |version: &Version| BINDINGS.map(|binding| interface(*version, binding));
+    versions.iter().flat_map(bindings).collect()
 }
+
+/// The bindings that are served.
+const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
 
 /// A card needs a skill with tags (A2A-122).
 fn only_skill(served: &Served, description: &str) -> AgentSkill {

@@ -17,6 +17,7 @@ use super::{
     inbound::{Inbound, request_id},
     jsonrpc, ops,
     refusal::{self, Form, Refusal},
+    rest,
     router::{self, Lost, Route},
     state::State,
 };
@@ -132,9 +133,11 @@ async fn enter(
     match route {
         Route::Alive => Ok(health::alive()),
         Route::Ready => Ok(health::ready(state)),
-        Route::Card(agent) => card::serve(state, inbound, agent.as_deref()),
+        Route::Card(agent) => card::serve(state, inbound, agent.as_deref(), card::Place::Card),
+        Route::OldCard(agent) => card::serve(state, inbound, agent.as_deref(), card::Place::Old),
         Route::Agents => agents::serve(state, inbound),
         Route::Rpc(agent) => jsonrpc::serve(state, inbound, agent.as_deref()).await,
+        Route::Rest(agent, target) => rest::serve(state, inbound, agent.as_deref(), &target).await,
         Route::Ops(path) => ops::serve(state, inbound, &path).await,
     }
 }
@@ -151,10 +154,10 @@ fn preflight() -> Response {
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
     for (name, value) in [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "Authorization, Content-Type, A2A-Version, A2A-Extensions, Idempotency-Key, Last-Event-ID, X-Request-Id",
+            "Authorization, Content-Type, A2A-Version, A2A-Extensions, X-A2A-Extensions, Idempotency-Key, Last-Event-ID, X-Request-Id",
         ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ] {
@@ -174,6 +177,8 @@ fn share(inbound: &Inbound, response: &mut Response) {
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
     headers.insert(
         header::ACCESS_CONTROL_EXPOSE_HEADERS,
-        HeaderValue::from_static("X-Request-Id, A2A-Extensions, A2AD-Replayed, ETag, Retry-After"),
+        HeaderValue::from_static(
+            "X-Request-Id, A2A-Extensions, X-A2A-Extensions, A2AD-Replayed, ETag, Retry-After",
+        ),
     );
 }

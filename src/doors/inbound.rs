@@ -15,7 +15,10 @@ use super::{
     refusal::Refusal,
     state::{Settings, State},
 };
-use crate::model::{Fault, unique};
+use crate::{
+    model::{Fault, unique},
+    wire::percent,
+};
 
 /// A request, its body not yet read.
 pub(super) struct Inbound {
@@ -143,32 +146,10 @@ impl Inbound {
 fn values<'a>(query: &'a str, name: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
     query.split('&').filter_map(move |pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (unescaped(key) == name).then(|| unescaped(value))
+        // What is no text stays escaped.
+        let word = |word| percent::word(word).unwrap_or(Cow::Borrowed(word));
+        (word(key) == name).then(|| word(value))
     })
-}
-
-/// A word of a query: `+` is a space, `%` and two digits a byte. What is no UTF-8 has signs in its place.
-fn unescaped(word: &str) -> Cow<'_, str> {
-    if !word.contains(['%', '+']) {
-        return Cow::Borrowed(word);
-    }
-    let mut bytes = Vec::with_capacity(word.len());
-    let mut rest = word.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        rest = tail;
-        let escaped = (byte == b'%').then(|| tail.first_chunk::<2>()).flatten().and_then(|digits| {
-            let [high, low] = digits.map(|digit| char::from(digit).to_digit(16));
-            u8::try_from(high? * 16 + low?).ok()
-        });
-        match escaped {
-            Some(value) => {
-                bytes.push(value);
-                rest = &tail[2..];
-            }
-            None => bytes.push(if byte == b'+' { b' ' } else { byte }),
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Whether a body is compressed, or otherwise not what it is (O-51).

@@ -10,7 +10,9 @@
 //! | `handler`, `inbound` | one request: id, gate, route, door |
 //! | `gate`, `auth`, `limits`, `room` | where it comes from, who asks, how much |
 //! | `router` | path to door, the one table |
-//! | `jsonrpc`, `addressed`, `sse` | the envelope, whom it is for, and streams in it |
+//! | `call`, `addressed` | what every binding does alike: which agent, what it asks for, the node |
+//! | `jsonrpc`, `rest` | the bindings |
+//! | `envelope`, `sse` | what stands around their answers, streams of them |
 //! | `card`, `agents`, `cache`, `health` | what is open to everybody |
 //! | `ops` | the operator's calls |
 //! | `refusal`, `body` | answers, and errors outside the envelope |
@@ -20,9 +22,11 @@ mod agents;
 mod auth;
 mod body;
 mod cache;
+mod call;
 mod card;
 pub mod config;
 mod connection;
+mod envelope;
 mod gate;
 mod handler;
 mod health;
@@ -34,6 +38,7 @@ mod ops;
 mod owner;
 mod permits;
 mod refusal;
+mod rest;
 mod room;
 mod router;
 mod sse;
@@ -157,6 +162,7 @@ impl Doors {
     /// Serves until `stop` and the last connection has ended, or until `stop.now`. Connections run among `tracker`'s work.
     pub async fn serve(self, node: Node, hooks: Hooks, tracker: TaskTracker, stop: Stop) {
         let state = Arc::new(State {
+            versions: state::versions(&node.protocols()),
             node,
             live: self.live,
             hooks,

@@ -181,15 +181,36 @@ pub(super) fn grpc() -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     headers.insert("grpc-status", HeaderValue::from_static("12"));
-    headers.insert("grpc-message", HeaderValue::from_static("this node serves no gRPC; use JSON-RPC"));
+    headers.insert(
+        "grpc-message",
+        HeaderValue::from_static("this node serves no gRPC; use JSON-RPC or HTTP+JSON"),
+    );
     response
 }
 
 /// A JSON answer.
 pub(super) fn json(status: StatusCode, body: impl Into<bytes::Bytes>) -> Response {
+    whole(status, MediaType::Json, body)
+}
+
+/// What JSON is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MediaType {
+    /// By everybody.
+    Json,
+    /// By HTTP+JSON of A2A (A2A-183).
+    A2a,
+}
+
+/// An answer in one piece.
+pub(super) fn whole(status: StatusCode, media_type: MediaType, body: impl Into<bytes::Bytes>) -> Response {
     let mut response = Response::new(Body::whole(body));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let name = match media_type {
+        MediaType::Json => "application/json",
+        MediaType::A2a => "application/a2a+json",
+    };
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(name));
     response
 }
 

@@ -1,8 +1,14 @@
 //! Path to door (P-11). Segments are split on `/`, then percent-decoded once; nothing is redirected, nothing collapsed.
 
-use std::borrow::Cow;
-
 use http::{HeaderValue, Method};
+
+use crate::{
+    model::AgentName,
+    wire::{
+        Version, percent,
+        rest::{self, Segment, Target},
+    },
+};
 
 /// What a path asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,10 +19,14 @@ pub(super) enum Route {
     Ready,
     /// A card: of an agent by name, else of the default one.
     Card(Option<String>),
+    /// The same in the form of A2A 0.3, where its clients look for it.
+    OldCard(Option<String>),
     /// The public list of agents.
     Agents,
     /// JSON-RPC: to an agent by name, else as `params.tenant` says, else to the default one.
     Rpc(Option<String>),
+    /// HTTP+JSON: to an agent by name, else as the request's `tenant` says, else to the default one.
+    Rest(Option<String>, Target),
     /// The operator's calls, what comes after `/ops/`.
     Ops(Vec<String>),
 }
@@ -66,28 +76,56 @@ pub(super) fn route(method: &Method, path: &str, content_type: Option<&HeaderVal
     if path == "/" {
         return rpc(method, None);
     }
-    let segments = segments(path)?;
-    let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
+    let whole = segments(path)?;
+    let segments: Vec<&str> = whole.iter().map(|segment| segment.text.as_ref()).collect();
     match segments[..] {
         [".well-known", "agent-card.json"] => get(method, Route::Card(None)),
+        [".well-known", "agent.json"] => get(method, Route::OldCard(None)),
         ["healthz"] => get(method, Route::Alive),
         ["readyz"] => get(method, Route::Ready),
         ["ops", ref rest @ ..] if !rest.is_empty() => {
             Ok(Route::Ops(rest.iter().map(|&segment| segment.to_owned()).collect()))
         }
         ["agents"] | ["agents", ""] => get(method, Route::Agents),
-        ["agents", name, ref rest @ ..] => of_agent(method, name, rest),
+        ["agents", name, ref rest @ ..] => of_agent(method, name, rest, &whole[2..]),
+        ["v1", ..] => rest(method, Version::V03, None, &whole[1..]),
         [service, _] if method == Method::POST && SERVICES.contains(&service) => Err(Lost::NotGrpc),
-        _ => Err(Lost::Nothing),
+        _ => rest(method, Version::V1, None, &whole).or_else(|lost| match (lost, &whole[..]) {
+            (Lost::Nothing, [name, below @ ..]) => of_tenant(method, &name.text, below),
+            (lost, _) => Err(lost),
+        }),
     }
 }
 
 /// What comes below `/agents/{name}`.
-fn of_agent(method: &Method, name: &str, rest: &[&str]) -> Result<Route, Lost> {
-    match rest {
+fn of_agent(method: &Method, name: &str, below: &[&str], whole: &[Segment<'_>]) -> Result<Route, Lost> {
+    match below {
         [] | [""] => rpc(method, Some(name)),
         [".well-known", "agent-card.json"] => get(method, Route::Card(Some(name.to_owned()))),
+        [".well-known", "agent.json"] => get(method, Route::OldCard(Some(name.to_owned()))),
+        ["v1", ..] => rest(method, Version::V03, Some(name), &whole[1..]),
+        _ => rest(method, Version::V1, Some(name), whole),
+    }
+}
+
+/// What comes below `/{name}`. What is no name of an agent is no path.
+fn of_tenant(method: &Method, name: &str, below: &[Segment<'_>]) -> Result<Route, Lost> {
+    match (rest(method, Version::V1, Some(name), below)?, name.parse::<AgentName>()) {
+        // The path wins over a `tenant` in body or query.
+        (Route::Rest(agent, target), Ok(_)) => Ok(Route::Rest(agent, target.for_tenant(name))),
         _ => Err(Lost::Nothing),
+    }
+}
+
+/// An operation in HTTP+JSON.
+fn rest(method: &Method, version: Version, agent: Option<&str>, path: &[Segment<'_>]) -> Result<Route, Lost> {
+    match rest::find(version, method.as_str(), path) {
+        Ok(target) => Ok(Route::Rest(agent.map(str::to_owned), target)),
+        Err(rest::Lost::Path) => Err(Lost::Nothing),
+        Err(rest::Lost::Verb(allow)) => {
+            let agent = agent.map(str::to_owned);
+            Err(Lost::Verb { allow, hint: "this path has other verbs, see Allow", agent })
+        }
     }
 }
 
@@ -103,55 +141,33 @@ fn get(method: &Method, route: Route) -> Result<Route, Lost> {
     if method == Method::GET || method == Method::HEAD {
         Ok(route)
     } else {
-        let agent = if let Route::Card(agent) = route { agent } else { None };
+        let agent = if let Route::Card(agent) | Route::OldCard(agent) = route { agent } else { None };
         Err(Lost::Verb { allow: "GET, HEAD", hint: "use GET", agent })
     }
 }
 
-/// The segments of a path, decoded.
-fn segments(path: &str) -> Result<Vec<Cow<'_, str>>, Lost> {
+/// The segments of a path.
+fn segments(path: &str) -> Result<Vec<Segment<'_>>, Lost> {
     let path = path.strip_prefix('/').ok_or(Lost::Bad("the path does not begin with `/`"))?;
-    let mut segments = Vec::with_capacity(4);
+    let mut segments: Vec<Segment<'_>> = Vec::with_capacity(4);
     for (place, raw) in path.split('/').enumerate() {
-        let segment = decoded(raw)?;
-        if segment == "." || segment == ".." {
+        let text = percent::segment(raw).map_err(Lost::Bad)?;
+        if text == "." || text == ".." {
             return Err(Lost::Bad("the path holds `.` or `..`"));
         }
         // An empty segment before another one: `//`.
-        if segments.last().is_some_and(|last: &Cow<'_, str>| last.is_empty())
-            || (place == 0 && raw.is_empty())
-        {
+        if segments.last().is_some_and(|last| last.raw.is_empty()) || (place == 0 && raw.is_empty()) {
             return Err(Lost::Bad("the path holds `//`"));
         }
-        segments.push(segment);
+        segments.push(Segment { raw, text });
     }
     Ok(segments)
-}
-
-/// A segment with its percent signs resolved, once.
-fn decoded(raw: &str) -> Result<Cow<'_, str>, Lost> {
-    if !raw.contains('%') {
-        return Ok(Cow::Borrowed(raw));
-    }
-    let mut bytes = Vec::with_capacity(raw.len());
-    let mut rest = raw.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-        let (Some(high), Some(low)) = (digit(rest.next()), digit(rest.next())) else {
-            return Err(Lost::Bad("a `%` of the path is not followed by two hexadecimal digits"));
-        };
-        bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
-    }
-    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| Lost::Bad("the path is not UTF-8"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::Method as Operation;
 
     fn at(method: &str, path: &str) -> Result<Route, Lost> {
         route(&method.parse().unwrap(), path, None)
@@ -179,6 +195,65 @@ mod tests {
         ];
         for (method, path, wanted) in table {
             assert_eq!(at(method, path), Ok(wanted), "{method} {path}");
+        }
+    }
+
+    fn asked(method: Operation, members: &[(&'static str, &str)]) -> Target {
+        let members = members.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        Target { version: Version::V1, method, members }
+    }
+
+    #[test]
+    fn an_operation_lies_at_the_root_below_a_name_and_below_an_agent() {
+        let get = asked(Operation::GetTask, &[("id", "t")]);
+        assert_eq!(at("GET", "/tasks/t"), Ok(Route::Rest(None, get.clone())));
+        assert_eq!(at("GET", "/agents/echo/tasks/t"), Ok(Route::Rest(agent("echo"), get.clone())));
+        assert_eq!(
+            at("GET", "/echo/tasks/t"),
+            Ok(Route::Rest(agent("echo"), get.for_tenant("echo"))),
+            "and says again whose it is"
+        );
+        let list = asked(Operation::ListTasks, &[]);
+        assert_eq!(at("GET", "/agents/echo/tasks"), Ok(Route::Rest(agent("echo"), list)));
+        let tasks = asked(Operation::GetTask, &[("id", "tasks")]);
+        assert_eq!(at("GET", "/tasks/tasks"), Ok(Route::Rest(None, tasks)), "the root goes first");
+        let send = asked(Operation::Send, &[]);
+        assert_eq!(at("POST", "/message:send"), Ok(Route::Rest(None, send)));
+        for (method, path, wanted) in [
+            ("PUT", "/echo/tasks/t", "GET"),
+            ("POST", "/agents/echo/tasks", "GET"),
+            ("GET", "/message:send", "POST"),
+        ] {
+            let Err(Lost::Verb { allow, .. }) = at(method, path) else { panic!("{method} {path}") };
+            assert_eq!(allow, wanted, "{method} {path}");
+        }
+        for path in ["/Echo/tasks", "/ops2/x", "/me/tasks", "/agents/a/b/tasks", "/echo/echo/tasks"] {
+            assert_eq!(at("GET", path), Err(Lost::Nothing), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_lies_below_v1_is_of_0_3() {
+        let old = |method, members: &[(&'static str, &str)]| Target {
+            version: Version::V03,
+            ..asked(method, members)
+        };
+        let get = old(Operation::GetTask, &[("id", "t")]);
+        assert_eq!(at("GET", "/v1/tasks/t"), Ok(Route::Rest(None, get.clone())));
+        assert_eq!(at("GET", "/agents/echo/v1/tasks/t"), Ok(Route::Rest(agent("echo"), get)));
+        assert_eq!(at("GET", "/v1/card"), Ok(Route::Rest(None, old(Operation::GetCard, &[]))));
+        let send = old(Operation::Send, &[]);
+        assert_eq!(at("POST", "/v1/message:send"), Ok(Route::Rest(None, send)));
+        let subscribe = old(Operation::Subscribe, &[("id", "t")]);
+        for verb in ["GET", "POST"] {
+            assert_eq!(at(verb, "/v1/tasks/t:subscribe"), Ok(Route::Rest(None, subscribe.clone())));
+        }
+        let config = old(Operation::GetPush, &[("id", "t"), ("pushNotificationConfigId", "c")]);
+        assert_eq!(at("GET", "/v1/tasks/t/pushNotificationConfigs/c"), Ok(Route::Rest(None, config)));
+        assert_eq!(at("GET", "/.well-known/agent.json"), Ok(Route::OldCard(None)));
+        assert_eq!(at("GET", "/agents/echo/.well-known/agent.json"), Ok(Route::OldCard(agent("echo"))));
+        for path in ["/v1/extendedAgentCard", "/echo/v1/tasks/t", "/v1/v1/tasks/t"] {
+            assert_eq!(at("GET", path), Err(Lost::Nothing), "{path}");
         }
     }
 
@@ -211,9 +286,16 @@ mod tests {
 
     #[test]
     fn a_trailing_slash_is_taken_in_three_places_only() {
-        for path in
-            ["/healthz/", "/.well-known/agent-card.json/", "/agents/echo/.well-known/agent-card.json/"]
-        {
+        for path in [
+            "/healthz/",
+            "/.well-known/agent-card.json/",
+            "/agents/echo/.well-known/agent-card.json/",
+            "/tasks/",
+            "/tasks/t/",
+            "/message:send/",
+            "/echo/",
+            "/echo/tasks/",
+        ] {
             assert_eq!(at("GET", path), Err(Lost::Nothing), "{path}");
         }
     }
@@ -244,7 +326,8 @@ mod tests {
 
     #[test]
     fn what_is_not_served_is_not_there() {
-        for path in ["/ops", "/metrics", "/tasks", "/v1/card", "/nope", "/agents/echo/tasks"] {
+        for path in ["/ops", "/metrics", "/v1", "/v1/tasks", "/nope", "/agents/echo/v1/tasks", "/agent-card"]
+        {
             assert_eq!(at("GET", path), Err(Lost::Nothing), "{path}");
         }
     }

@@ -10,16 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     body::{Body, Response},
+    envelope::Envelope,
     limits::Place,
 };
 use crate::{
-    model::{Fault, Seq, Timestamp, Update},
+    model::{Fault, Seq, Update},
     node::Updates,
-    wire::{
-        Dialect,
-        envelope::{self, Id},
-        fault::Context,
-    },
 };
 
 /// How long nothing may be sent: what stands between gives up after a minute, some after 30 s (UR-48).
@@ -31,16 +27,6 @@ const COMMENT: &[u8] = b": keep-alive\n\n";
 /// How long the first event is waited for before the stream is opened without it. Nearly always it is there at once, and
 /// if it is an error, it can still be told as a plain answer.
 const FIRST: Duration = Duration::from_millis(250);
-
-/// What stands around each event.
-pub(super) struct Envelope {
-    /// The caller's dialect.
-    pub(super) dialect: Dialect,
-    /// The id of the caller's request, repeated on each event (A2A-65).
-    pub(super) id: Id<'static>,
-    /// Our id of it, for errors.
-    pub(super) request: String,
-}
 
 /// Resolves when the caller's credential is no longer valid.
 pub(super) type Revoked = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -67,7 +53,7 @@ pub(super) async fn open(mut updates: Updates, envelope: Envelope, until: Until)
         return Err(Fault::Draining { retry_after: Duration::from_secs(1) });
     }
     let (first, over) = match tokio::time::timeout(FIRST, updates.next()).await {
-        Ok(Some(Ok((seq, update)))) => (Some(envelope.event(seq, &update)), false),
+        Ok(Some(Ok((seq, update)))) => (Some(event(&envelope, seq, &update)), false),
         Ok(Some(Err(fault))) => return Err(fault),
         Ok(None) => (None, true),
         Err(_) => (None, false),
@@ -86,25 +72,21 @@ pub(super) async fn open(mut updates: Updates, envelope: Envelope, until: Until)
     Ok(response)
 }
 
-impl Envelope {
-    /// An event, whole.
-    fn event(&self, seq: Seq, update: &Update) -> Bytes {
-        let data = envelope::answer(&self.id, &self.dialect.encode_update(update));
-        let mut frame = Vec::with_capacity(data.len() + 40);
-        frame.extend_from_slice(b"id: ");
-        frame.extend_from_slice(seq.to_string().as_bytes());
-        frame.extend_from_slice(b"\ndata: ");
-        frame.extend_from_slice(&data);
-        frame.extend_from_slice(b"\n\n");
-        frame.into()
-    }
+/// An event, whole.
+fn event(envelope: &Envelope, seq: Seq, update: &Update) -> Bytes {
+    let data = envelope.update(update);
+    let mut frame = Vec::with_capacity(data.len() + 40);
+    frame.extend_from_slice(b"id: ");
+    frame.extend_from_slice(seq.to_string().as_bytes());
+    frame.extend_from_slice(b"\ndata: ");
+    frame.extend_from_slice(&data);
+    frame.extend_from_slice(b"\n\n");
+    frame.into()
+}
 
-    /// A fault after the first event (A2A-67).
-    fn error(&self, fault: &Fault) -> Bytes {
-        let context = Context { request: &self.request, at: Timestamp::now() };
-        let data = envelope::refusal(&self.id, fault, &context);
-        [b"event: error\ndata: ", &data[..], b"\n\n"].concat().into()
-    }
+/// A fault after the first event, the last thing of a stream (A2A-67).
+fn error(envelope: &Envelope, fault: &Fault) -> Bytes {
+    [b"event: error\ndata: ", &envelope.fault(fault)[..], b"\n\n"].concat().into()
 }
 
 /// A stream that is open.
@@ -137,16 +119,16 @@ impl Events {
             () = async { match revoked { Some(revoked) => revoked.await, None => std::future::pending().await } } => {
                 self.until.revoked = None;
                 self.over = true;
-                Some(self.envelope.error(&Fault::Unauthenticated { sent: true }))
+                Some(error(&self.envelope, &Fault::Unauthenticated { sent: true }))
             }
             update = self.updates.next() => match update? {
                 Ok((seq, update)) => {
                     self.last = Instant::now();
-                    Some(self.envelope.event(seq, &update))
+                    Some(event(&self.envelope, seq, &update))
                 }
                 Err(fault) => {
                     self.over = true;
-                    Some(self.envelope.error(&fault))
+                    Some(error(&self.envelope, &fault))
                 }
             },
             () = tokio::time::sleep_until(quiet.map_or(comment, |quiet| quiet.min(comment))) => {
@@ -162,7 +144,11 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
-    use crate::model::{Message, MessageId, Part, Role};
+    use crate::{
+        doors::{envelope::Binding, refusal::MediaType},
+        model::{Message, MessageId, Part, Role},
+        wire::{Dialect, envelope::Id},
+    };
 
     fn update(text: &str) -> Update {
         Update::Message(Message {
@@ -179,7 +165,7 @@ mod tests {
 
     fn envelope() -> Envelope {
         let id = Id::Common(jsonrpsee_types::Id::Str("a\"b".into()));
-        Envelope { dialect: Dialect::V1, id, request: "r".into() }
+        Envelope { dialect: Dialect::V1, binding: Binding::Rpc(id), request: "r".into() }
     }
 
     fn until() -> Until {
@@ -212,6 +198,20 @@ mod tests {
         let data: serde_json::Value = serde_json::from_str(data).unwrap();
         assert_eq!(data["id"], "a\"b");
         assert_eq!(data["result"]["message"]["parts"][0]["text"], "one\ntwo");
+        assert_eq!(frame(&mut response).await, None);
+    }
+
+    #[tokio::test]
+    async fn in_http_json_nothing_stands_around_events_and_faults() {
+        let (tell, updates) = told();
+        tell.send(Ok((7, update("x")))).unwrap();
+        tell.send(Err(Fault::Internal("i".into()))).unwrap();
+        let envelope = Envelope { binding: Binding::Rest(MediaType::A2a), ..envelope() };
+        let mut response = open(updates, envelope, until()).await.unwrap();
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "text/event-stream");
+        assert!(frame(&mut response).await.unwrap().starts_with("id: 7\ndata: {\"message\":{"));
+        let error = frame(&mut response).await.unwrap();
+        assert!(error.starts_with("event: error\ndata: {\"error\":{\"code\":500,"), "{error}");
         assert_eq!(frame(&mut response).await, None);
     }
 

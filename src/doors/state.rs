@@ -15,11 +15,17 @@ use super::{
     ops::Hooks,
     room::Room,
 };
-use crate::node::Node;
+use crate::{
+    model::{Caller, Via},
+    node::{Node, config::Protocol},
+    wire::Version,
+};
 
 /// What all requests share.
 pub(super) struct State {
     pub(super) node: Node,
+    /// The versions of A2A that are served, as configured; a change needs a restart.
+    pub(super) versions: Vec<Version>,
     pub(super) live: Live,
     pub(super) hooks: Hooks,
     /// The ports that are open, in the order of the configuration.
@@ -72,7 +78,26 @@ impl Live {
     }
 }
 
+/// The versions of A2A among the protocols of a configuration.
+pub(super) fn versions(protocols: &[Protocol]) -> Vec<Version> {
+    let version = |protocol: &Protocol| match protocol {
+        Protocol::V1 => Some(Version::V1),
+        Protocol::V03 => Some(Version::V03),
+        Protocol::AgentsZone => None,
+    };
+    let said: Vec<Version> = protocols.iter().filter_map(version).collect();
+    Version::ALL.into_iter().filter(|known| said.contains(known)).collect()
+}
+
 impl State {
+    /// The versions that a caller may speak. The node's own command line speaks 1.0, whatever others may.
+    pub(super) fn versions(&self, caller: &Caller) -> &[Version] {
+        match (caller.via, self.versions.as_slice()) {
+            (Via::Local, [Version::V03]) => &Version::ALL,
+            (_, versions) => versions,
+        }
+    }
+
     /// Where the node is reached from this machine.
     pub(super) fn urls(&self) -> Vec<String> {
         urls(&self.ports)

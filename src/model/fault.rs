@@ -37,8 +37,13 @@ pub enum Fault {
     #[error("this agent requires the extension {0}; declare it in the header A2A-Extensions")]
     ExtensionRequired(String),
     /// A version that is not spoken here.
-    #[error("{0}")]
-    VersionNotSupported(String),
+    #[error("{why}")]
+    VersionNotSupported {
+        /// What was asked for, and what to do.
+        why: String,
+        /// The versions that are, with commas between.
+        served: String,
+    },
     /// No JSON.
     #[error("the body is not JSON: {0}")]
     Malformed(String),

@@ -163,6 +163,13 @@ impl Metadata {
         self.0.extend(other.0);
     }
 
+    /// Without a key; `None` where nothing is left.
+    #[must_use]
+    pub fn without(mut self, key: &str) -> Option<Self> {
+        self.0.remove(key);
+        (!self.0.is_empty()).then_some(self)
+    }
+
     /// Without the keys that only the node may set.
     #[must_use]
     pub fn stripped(mut self) -> Option<Self> {

@@ -79,7 +79,7 @@ pub struct Message {
 }
 
 /// Most parts that one message or artifact may have on input (P-3).
-const MOST_PARTS: usize = 10_000;
+pub const MOST_PARTS: usize = 10_000;
 
 /// A required list of parts: at least one, at most [`MOST_PARTS`].
 pub(super) fn parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Part>, D::Error> {

@@ -32,7 +32,7 @@ pub use card::{
 pub use fault::Fault;
 pub use ids::{AgentName, ArtifactId, BadName, ContextId, MessageId, Seq, Session, TaskId};
 pub use json::{Json, Metadata};
-pub use message::{Message, Role};
+pub use message::{MOST_PARTS, Message, Role};
 pub use operation::{
     CancelTask, DeletePush, GetCard, GetPush, GetTask, ListPush, ListTasks, Operation, Send,
     SendConfiguration, Subscribe,

@@ -51,9 +51,9 @@ impl Operation {
 }
 
 impl Operation {
-    /// The same for the agent that an interface names (A2A-119).
+    /// The same for the agent that an interface names (A2A-119); `None`: for whomever it is sent to.
     #[must_use]
-    pub fn for_tenant(mut self, tenant: &str) -> Self {
+    pub fn for_tenant(mut self, tenant: Option<&str>) -> Self {
         let slot = match &mut self {
             Self::Send(x) | Self::Stream(x) => &mut x.tenant,
             Self::GetTask(x) => &mut x.tenant,
@@ -66,7 +66,7 @@ impl Operation {
             Self::DeletePush(x) => &mut x.tenant,
             Self::GetCard(x) => &mut x.tenant,
         };
-        *slot = Some(tenant.to_owned());
+        *slot = tenant.map(str::to_owned);
         self
     }
 }

@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt, marker::PhantomData};
 use serde::{Deserialize, Deserializer, de, de::value::MapAccessDeserializer};
 
 /// A structure written as an object and not as a list of its members, which derived readers take as well.
-pub(super) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Object<T>(PhantomData<T>);
     impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Object<T> {
         type Value = T;
@@ -23,7 +23,7 @@ pub(super) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserialize
 }
 
 /// The same where the structure may be left out.
-pub(super) fn maybe_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub fn maybe_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     struct Inner<T>(T);
@@ -36,7 +36,7 @@ pub(super) fn maybe_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 /// The same where leaving it out is its default.
-pub(super) fn default_object<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+pub fn default_object<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     maybe_object(deserializer).map(Option::unwrap_or_default)
@@ -50,14 +50,12 @@ pub fn unset<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
 }
 
 /// A text without presence: `null` and `""` are unset.
-pub(super) fn filled<'de, D: Deserializer<'de>, T: From<String>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
+pub fn filled<'de, D: Deserializer<'de>, T: From<String>>(deserializer: D) -> Result<Option<T>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.is_empty()).map(T::from))
 }
 
 /// Presence is what counts: `"data": null` is a value (A2A-16).
-pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
@@ -103,7 +101,7 @@ pub fn int32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, 
 
 /// An enum by name or number. `names` are the members in the order of their numbers, from 0; an unknown name is
 /// refused rather than taken for 0 (A2A-15). `null` is 0.
-pub(super) fn member<'de, D: Deserializer<'de>>(
+pub fn member<'de, D: Deserializer<'de>>(
     deserializer: D,
     names: &'static [&'static str],
 ) -> Result<usize, D::Error> {
@@ -138,7 +136,7 @@ pub(super) fn member<'de, D: Deserializer<'de>>(
 }
 
 /// `bytes`: base64 in either alphabet, padded or not (A2A-9).
-pub(super) fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bytes::Bytes>, D::Error> {
+pub fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bytes::Bytes>, D::Error> {
     use base64::{
         Engine, alphabet,
         engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},

@@ -62,6 +62,9 @@ pub struct Call {
     pub key: Option<String>,
     /// `Last-Event-ID` (P-26).
     pub after: Option<Seq>,
+    /// Whether a subscription ends as the stream of a send does, at a question too, and a task that has ended is
+    /// answered and not refused (P-25).
+    pub to_question: bool,
 }
 
 /// A call without its operation.
@@ -70,6 +73,7 @@ struct Request {
     agent: AgentName,
     key: Option<String>,
     after: Option<Seq>,
+    to_question: bool,
 }
 
 /// What comes back.
@@ -182,8 +186,8 @@ impl Node {
     /// The fault that the caller is told.
     pub async fn call(&self, call: Call) -> Result<Answer, Fault> {
         let node = &self.0;
-        let Call { caller, agent, operation, key, after } = call;
-        let call = Request { caller, agent, key, after };
+        let Call { caller, agent, operation, key, after, to_question } = call;
+        let call = Request { caller, agent, key, after, to_question };
         if !call.caller.may_call.holds(&call.agent) {
             return Err(Fault::not_yours(&call.agent));
         }
@@ -218,6 +222,12 @@ impl Node {
     /// The store's.
     pub fn remembers(&self, agent: &AgentName) -> Result<bool, Fault> {
         self.0.store.knows(agent).map_err(fault_of)
+    }
+
+    /// The protocols that callers may speak, in the order configured.
+    #[must_use]
+    pub fn protocols(&self) -> Vec<config::Protocol> {
+        self.0.config.load().protocols.clone()
     }
 
     /// Takes a new configuration: running turns keep the agent they began with (O-22).

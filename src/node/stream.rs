@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     lifecycle::{DEFAULT_HISTORY, Event, Fact, FactKind, cut},
-    model::{ContextId, Fault, Seq, Subscribe, Task, TaskId, Update},
+    model::{ContextId, Fault, Seq, Subscribe, Task, TaskId, TaskState, Update},
     store::{Tail, TaskRow},
 };
 
@@ -30,16 +30,30 @@ pub(super) fn history(most: Option<i32>) -> usize {
     most.map_or(DEFAULT_HISTORY, |most| usize::try_from(most).unwrap_or(0))
 }
 
+/// The event that a stream begins with.
+fn first((task, seq): (Task, Seq), most: Option<i32>) -> (Seq, Update) {
+    (seq, Update::Task(cut(task, history(most), true)))
+}
+
 impl Inner {
     /// `SubscribeToTask`.
     pub(super) fn subscribe(self: &Arc<Self>, call: &Request, subscribe: &Subscribe) -> Result<Reply, Fault> {
         let row = self.row(call, &subscribe.id, Act::See)?;
         let after = call.after.filter(|after| (1..=row.seq).contains(after));
-        if row.state.is_terminal() && after.is_none_or(|after| after >= row.seq) {
+        let over = row.state.is_terminal() && after.is_none_or(|after| after >= row.seq);
+        if over && !call.to_question {
             let why = format!("task {} has ended ({}); get it instead", row.id, row.state.as_str());
             return Err(Fault::Unsupported(why));
         }
-        self.stream(&row, after, None, Until::End).map(Reply::Updates)
+        if !call.to_question {
+            return self.stream(&row, after, None, Until::End).map(Reply::Updates);
+        }
+        // Nothing more comes to this reader: neither of a task that has ended, nor of a question that it did not miss.
+        if over || (after.is_none() && row.state == TaskState::InputRequired) {
+            let task = self.folded(&row, None)?;
+            return Ok(Reply::Updates(stream::once(async { Ok(first(task, None)) }).boxed()));
+        }
+        self.stream(&row, after, None, Until::Question).map(Reply::Updates)
     }
 
     /// The stream of a send: from its own entry on, or, joining, from where the caller says it was.
@@ -74,15 +88,18 @@ impl Inner {
         most: Option<i32>,
         until: Until,
     ) -> Result<Updates, Fault> {
-        let Some((task, seq)) = fold(&self.store, row, from)? else {
-            return Err(Fault::TaskNotFound(row.id.clone()));
-        };
+        let (task, seq) = self.folded(row, from)?;
         let over = task.status.state.is_terminal();
-        let first = (seq, Update::Task(cut(task, history(most), true)));
+        let first = first((task, seq), most);
         if over {
             return Ok(stream::once(async { Ok(first) }).boxed());
         }
         Ok(self.tail(row, seq, until, Some(first)))
+    }
+
+    /// A task as it stood after an entry, and the number of that entry.
+    fn folded(&self, row: &TaskRow, from: Option<Seq>) -> Result<(Task, Seq), Fault> {
+        fold(&self.store, row, from)?.ok_or_else(|| Fault::TaskNotFound(row.id.clone()))
     }
 
     /// `first`, then what the world may see of every entry after `after`.

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use reqwest::{Response, Url, header};
 use serde::Deserialize;
 
-use super::{Error, Http, http::innermost};
+use super::{Binding, Error, Http, http::innermost};
+use crate::wire::{Dialect, Version};
 
 /// Bytes of a card (O-51).
 const MOST_CARD: usize = 1 << 20;
@@ -17,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Where the well-known card lies below an origin or an agent of a node.
 const WELL_KNOWN: &str = "/.well-known/agent-card.json";
+
+/// Where cards of 0.2 lie; servers of 0.3 may still have one there.
+const OLDER: &str = "/.well-known/agent.json";
 
 /// The extension by which a node of our kind is known.
 const NODE: &str = "urn:a2ad:node/1";
@@ -30,13 +34,17 @@ pub struct Found {
     pub bytes: Bytes,
 }
 
-/// What to post to.
+/// Where and how to call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The JSON-RPC interface.
+    /// The interface.
     pub url: Url,
+    /// Its binding.
+    pub binding: Binding,
     /// To be sent in every request (A2A-119).
     pub tenant: Option<String>,
+    /// What is spoken there.
+    pub dialect: Dialect,
     /// Whether streams are offered.
     pub streams: bool,
     /// Whether it is a node of our kind, where a send may be repeated (P-21).
@@ -50,10 +58,56 @@ struct Card {
     #[serde(alias = "supported_interfaces")]
     supported_interfaces: Vec<Interface>,
     capabilities: Capabilities,
+    // The members of 0.3.
+    url: Option<String>,
     protocol_version: Option<String>,
+    preferred_transport: Option<String>,
+    additional_interfaces: Option<Vec<Further>>,
 }
 
+/// A further interface of a card of 0.3.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Further {
+    url: String,
+    transport: String,
+}
+
+impl Card {
+    /// Its interfaces. A card without a list of them is one of 0.3, where they have no version of their own.
+    fn interfaces(&self) -> Vec<Interface> {
+        if !self.supported_interfaces.is_empty() {
+            return self.supported_interfaces.clone();
+        }
+        let version = self.protocol_version.as_deref().unwrap_or("0.3");
+        let main = self.url.iter().map(|url| (url, self.preferred_transport.as_deref().unwrap_or("JSONRPC")));
+        let further = self.additional_interfaces.iter().flatten();
+        main.chain(further.map(|further| (&further.url, further.transport.as_str())))
+            .map(|(url, transport)| Interface {
+                url: url.clone(),
+                protocol_binding: transport.to_owned(),
+                protocol_version: version.to_owned(),
+                tenant: None,
+            })
+            .collect()
+    }
+}
+
+impl Interface {
+    /// How we call there, if we do. JSON-RPC of 0.2 is that of 0.3.
+    fn spoken(&self) -> Option<(Binding, Dialect)> {
+        let binding = Binding::named(&self.protocol_binding)?;
+        let older = self.protocol_version.starts_with("0.2.") && binding == Binding::Rpc;
+        match (Version::of(&self.protocol_version), binding) {
+            (Some(Version::V1), _) => Some((binding, Dialect::V1)),
+            (Some(Version::V03), Binding::Rpc) => Some((binding, Dialect::V03Json)),
+            (Some(Version::V03), Binding::Rest) => Some((binding, Dialect::V03Proto)),
+            (None, _) => older.then_some((binding, Dialect::V03Json)),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Interface {
     url: String,
@@ -83,25 +137,41 @@ struct Extension {
 /// [`Error::NoCard`], [`Error::Unreachable`], [`Error::Refused`].
 pub async fn fetch(http: &Http, agent: Option<&str>) -> Result<Found, Error> {
     let address = http.address();
-    let mut places = Vec::new();
+    let mut below = Vec::new();
     match agent {
-        Some(agent) => places.push(format!("{}/agents/{agent}{WELL_KNOWN}", address.node())),
+        Some(agent) => below.push(format!("{}/agents/{agent}", address.node())),
         // A path names an agent of its own, so its card goes before the one of the whole host.
-        None if !address.path().is_empty() => places.push(format!("{}{WELL_KNOWN}", address.path())),
+        None if !address.path().is_empty() => below.push(address.path().to_owned()),
         None => {}
     }
-    places.push(WELL_KNOWN.to_owned());
-    let mut missing = None;
-    for place in places {
-        match fetch_at(http, address.at(&place)).await {
-            Err(error @ Error::NoCard { .. }) => missing = missing.or(Some(error)),
-            other => return other,
+    below.push(String::new());
+    let (mut missing, mut strange) = (None, false);
+    for card in [WELL_KNOWN, OLDER] {
+        for at in &below {
+            let place = address.at(&format!("{at}{card}"));
+            let why = match fetch_at(http, place.clone()).await {
+                Ok(Ok(found)) => return Ok(found),
+                Ok(Err(status)) => {
+                    Error::NoCard { url: place.to_string(), why: format!("HTTP status {status}") }
+                }
+                Err(error @ Error::NoCard { .. }) => {
+                    strange = true;
+                    error
+                }
+                Err(error) => return Err(error),
+            };
+            missing.get_or_insert(why);
+        }
+        // Something is there, so it is no older server.
+        if strange {
+            break;
         }
     }
     Err(missing.unwrap_or_else(|| Error::NoCard { url: address.to_string(), why: "nothing is there".into() }))
 }
 
-async fn fetch_at(http: &Http, url: Url) -> Result<Found, Error> {
+/// A card at one place, or the status that says that nothing is there.
+async fn fetch_at(http: &Http, url: Url) -> Result<Result<Found, u16>, Error> {
     let mut place = url.clone();
     for _ in 0..4 {
         let mut response = http.send(http.open_request(place.clone()), Some(PATIENCE)).await?;
@@ -111,11 +181,9 @@ async fn fetch_at(http: &Http, url: Url) -> Result<Found, Error> {
             response = http.send(request, Some(PATIENCE)).await?;
         }
         match response.status().as_u16() {
-            200 => return read(http, place, response).await,
+            200 => return read(http, place, response).await.map(Ok),
             301 | 302 | 303 | 307 | 308 => place = redirected(&place, &response)?,
-            status @ (404 | 405 | 410) => {
-                return Err(Error::NoCard { url: place.to_string(), why: format!("HTTP status {status}") });
-            }
+            status @ (404 | 405 | 410) => return Ok(Err(status)),
             _ => return Err(http.refusal(response).await),
         }
     }
@@ -153,22 +221,25 @@ pub fn choose(found: &Found, agent: Option<&str>) -> Result<Endpoint, Error> {
     let ours = card.capabilities.extensions.iter().flatten().any(|extension| extension.uri == NODE);
     let streams = card.capabilities.streaming.unwrap_or_default();
     let of_agent = agent.is_some_and(|agent| found.url.path().contains(&format!("/agents/{agent}/")));
-    let spoken = card.supported_interfaces.iter().filter(|interface| {
-        interface.protocol_binding.eq_ignore_ascii_case("JSONRPC")
-            && (interface.protocol_version == "1.0" || interface.protocol_version.starts_with("1.0."))
-    });
-    for interface in spoken {
+    // The newest version first; else the card's order is its owner's preference (A2A-118).
+    let interfaces = card.interfaces();
+    let mut spoken: Vec<(&Interface, Binding, Dialect)> = interfaces
+        .iter()
+        .filter_map(|interface| interface.spoken().map(|(binding, dialect)| (interface, binding, dialect)))
+        .collect();
+    spoken.sort_by_key(|(.., dialect)| *dialect != Dialect::V1);
+    for (interface, binding, dialect) in spoken {
         let Ok(url) = Url::parse(&interface.url) else { continue };
         let tenant = interface.tenant.clone().filter(|tenant| !tenant.is_empty());
         let fits = agent.is_none() || of_agent || tenant.as_deref() == agent;
         if fits && url.origin() == found.url.origin() {
-            return Ok(Endpoint { url, tenant, streams, ours });
+            return Ok(Endpoint { url, binding, tenant, dialect, streams, ours });
         }
         // A node of ours behind a tunnel or another name: its routes are known, so the card's origin is not needed.
         if ours && (agent.is_none() || of_agent) {
             let mut url = found.url.clone();
             url.set_path(found.url.path().trim_end_matches(WELL_KNOWN));
-            return Ok(Endpoint { url, tenant, streams, ours });
+            return Ok(Endpoint { url, binding, tenant, dialect, streams, ours });
         }
     }
     if let (true, false, Some(agent)) = (ours, of_agent, agent) {
@@ -184,7 +255,7 @@ pub fn choose(found: &Found, agent: Option<&str>) -> Result<Endpoint, Error> {
 fn offers(card: &Card, found: &Found, agent: Option<&str>) -> String {
     let here = found.url.origin();
     let mut offers: Vec<String> = Vec::new();
-    for interface in &card.supported_interfaces {
+    for interface in &card.interfaces() {
         let elsewhere = Url::parse(&interface.url).is_ok_and(|url| url.origin() != here);
         let note = if elsewhere { " on another origin, which is not followed: dial it by name" } else { "" };
         let Interface { protocol_binding, protocol_version, url, .. } = interface;
@@ -213,16 +284,32 @@ mod tests {
     #[test]
     fn the_first_interface_that_we_speak_is_taken_with_its_tenant() {
         let card = r#"{"supportedInterfaces":[
-            {"url":"https://box.example/rest","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"},
+            {"url":"https://box.example/grpc","protocolBinding":"GRPC","protocolVersion":"1.0"},
             {"url":"https://box.example/old","protocolBinding":"JSONRPC","protocolVersion":"0.3"},
-            {"url":"https://box.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0","tenant":"t"}],
+            {"url":"https://box.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0","tenant":"t"},
+            {"url":"https://box.example/rest","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"}],
             "capabilities":{"streaming":true}}"#;
         let endpoint = choose(&found(AT, card), None).unwrap();
-        assert_eq!(endpoint.url.as_str(), "https://box.example/rpc");
+        assert_eq!((endpoint.url.as_str(), endpoint.binding), ("https://box.example/rpc", Binding::Rpc));
         assert_eq!(endpoint.tenant.as_deref(), Some("t"));
         assert!(endpoint.streams && !endpoint.ours);
         assert!(choose(&found(AT, card), Some("other")).is_err());
         assert!(choose(&found(AT, card), Some("t")).is_ok());
+    }
+
+    #[test]
+    fn http_json_is_dialed_where_it_comes_first_or_is_all_there_is() {
+        let rest =
+            r#"{"url":"https://box.example/rest","protocolBinding":"http+json","protocolVersion":"1.0.1"}"#;
+        let rpc = r#"{"url":"https://box.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}"#;
+        for list in [rest.to_owned(), format!("{rest},{rpc}")] {
+            let card = format!(r#"{{"supportedInterfaces":[{list}]}}"#);
+            let endpoint = choose(&found(AT, &card), None).unwrap();
+            assert_eq!(
+                (endpoint.url.as_str(), endpoint.binding),
+                ("https://box.example/rest", Binding::Rest)
+            );
+        }
     }
 
     #[test]
@@ -247,9 +334,30 @@ mod tests {
     }
 
     #[test]
-    fn a_card_of_the_old_protocol_says_so() {
-        let card = r#"{"protocolVersion":"0.3.0","url":"https://box.example/","name":"x"}"#;
+    fn a_card_of_0_3_is_dialed_in_0_3() {
+        for version in [r#""protocolVersion":"0.3.0","#, r#""protocolVersion":"0.2.6","#, ""] {
+            let card = format!(r#"{{{version}"url":"https://box.example/a2a","name":"x"}}"#);
+            let endpoint = choose(&found(AT, &card), None).unwrap();
+            assert_eq!(
+                (endpoint.url.as_str(), endpoint.dialect),
+                ("https://box.example/a2a", Dialect::V03Json)
+            );
+        }
+        let card = r#"{"protocolVersion":"0.3.0","url":"https://box.example/grpc","preferredTransport":"GRPC",
+            "additionalInterfaces":[{"url":"https://box.example/grpc","transport":"GRPC"},
+            {"url":"https://box.example/rpc","transport":"JSONRPC"}]}"#;
+        assert_eq!(choose(&found(AT, card), None).unwrap().url.as_str(), "https://box.example/rpc");
+        let card = r#"{"protocolVersion":"0.1.0","url":"https://box.example/"}"#;
         let error = choose(&found(AT, card), None).unwrap_err().to_string();
-        assert!(error.contains("A2A 0.3.0 only"), "{error}");
+        assert!(error.contains("it offers JSONRPC 0.1.0 at https://box.example/"), "{error}");
+    }
+
+    #[test]
+    fn of_two_versions_the_newer_is_taken_wherever_it_stands() {
+        let card = r#"{"url":"https://box.example/old","protocolVersion":"0.3.0","supportedInterfaces":[
+            {"url":"https://box.example/old","protocolBinding":"JSONRPC","protocolVersion":"0.3"},
+            {"url":"https://box.example/new","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}"#;
+        let endpoint = choose(&found(AT, card), None).unwrap();
+        assert_eq!((endpoint.url.as_str(), endpoint.dialect), ("https://box.example/new", Dialect::V1));
     }
 }

@@ -43,15 +43,27 @@ pub enum Error {
         why: String,
     },
     /// A card that offers nothing we may dial.
-    #[error("the AgentCard at {url} offers no A2A 1.0 JSON-RPC interface here: {why}")]
+    #[error(
+        "the AgentCard at {url} offers no interface of A2A 1.0 or 0.3 over JSON-RPC or HTTP+JSON here: {why}"
+    )]
     NoInterface {
         /// The card.
         url: String,
         /// What it offers.
         why: String,
     },
+    /// The version that the other side speaks has no such operation.
+    #[error("{url} speaks A2A {version}, which has no {what}")]
+    Unspoken {
+        /// The address.
+        url: String,
+        /// What it speaks.
+        version: &'static str,
+        /// The operation, as 1.0 calls it.
+        what: &'static str,
+    },
     /// What came is not A2A.
-    #[error("{url} answered something that is not A2A 1.0: {why}")]
+    #[error("{url} answered something that is not A2A: {why}")]
     Answer {
         /// The address.
         url: String,
@@ -95,6 +107,7 @@ impl Error {
             | Self::Client { .. }
             | Self::NoCard { .. }
             | Self::NoInterface { .. }
+            | Self::Unspoken { .. }
             | Self::Answer { .. }
             | Self::TooLarge { .. }
             | Self::Lost { .. } => false,

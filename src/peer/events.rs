@@ -1,15 +1,10 @@
-//! One stream of updates, from the bytes of a response (A2A 1.0 section 9.4).
+//! One stream of updates, from the bytes of a response (A2A 1.0 sections 9.4 and 11.7).
 
 use std::{collections::VecDeque, time::Duration};
 
 use reqwest::Response;
-use serde_json::value::RawValue;
 
-use super::{
-    Error, Refusal,
-    http::{Envelope, innermost, refusal},
-    sse::Parser,
-};
+use super::{Binding, Error, http::innermost, sse::Parser};
 use crate::model::{Seq, Update};
 use crate::wire::Dialect;
 
@@ -35,16 +30,20 @@ pub struct Events {
     parser: Parser,
     ready: VecDeque<super::sse::Event>,
     just: Option<Update>,
+    binding: Binding,
+    dialect: Dialect,
     url: String,
 }
 
 impl Events {
-    pub(super) fn of(response: Response, url: String) -> Self {
+    pub(super) fn of(response: Response, binding: Binding, dialect: Dialect, url: String) -> Self {
         Self {
             response: Some(response),
             parser: Parser::new(MOST_EVENT),
             ready: VecDeque::new(),
             just: None,
+            binding,
+            dialect,
             url,
         }
     }
@@ -56,6 +55,8 @@ impl Events {
             parser: Parser::new(MOST_EVENT),
             ready: VecDeque::new(),
             just: Some(update),
+            binding: Binding::Rpc,
+            dialect: Dialect::V1,
             url: String::new(),
         }
     }
@@ -71,7 +72,7 @@ impl Events {
         }
         loop {
             while let Some(event) = self.ready.pop_front() {
-                if let Some(event) = read(&event, &self.url)? {
+                if let Some(event) = read(&event, self.binding, self.dialect, &self.url)? {
                     return Ok(Some(event));
                 }
             }
@@ -100,25 +101,27 @@ impl Events {
 }
 
 /// One event as an update; `None` for those that carry none.
-fn read(event: &super::sse::Event, url: &str) -> Result<Option<Event>, Error> {
+fn read(
+    event: &super::sse::Event,
+    binding: Binding,
+    dialect: Dialect,
+    url: &str,
+) -> Result<Option<Event>, Error> {
     if event.data.trim().is_empty() {
         return Ok(None);
     }
-    let update = answer(event.data.as_bytes(), url)?;
+    let update = answer(event.data.as_bytes(), binding, dialect, url)?;
     if event.kind == "error" {
         return Err(Error::Answer { url: url.to_owned(), why: "an error event without an error".into() });
     }
     Ok(Some(Event { seq: event.id.as_deref().and_then(|id| id.parse().ok()), update }))
 }
 
-/// The update in a JSON-RPC answer.
-pub(super) fn answer(body: &[u8], url: &str) -> Result<Update, Error> {
-    let nonsense = |why: &dyn std::fmt::Display| Error::Answer { url: url.to_owned(), why: why.to_string() };
-    let envelope: Envelope<'_> = serde_json::from_slice(body).map_err(|error| nonsense(&error))?;
-    if let Some(error) = envelope.error {
-        return Err(Error::Refused(Box::new(Refusal { status: 200, ..refusal(error) })));
-    }
-    Dialect::V1.decode_update(envelope.result.unwrap_or(RawValue::NULL)).map_err(|fault| nonsense(&fault))
+/// The update in an answer.
+pub(super) fn answer(body: &[u8], binding: Binding, dialect: Dialect, url: &str) -> Result<Update, Error> {
+    dialect
+        .decode_update(binding.result(body, url)?)
+        .map_err(|fault| Error::Answer { url: url.to_owned(), why: fault.to_string() })
 }
 
 #[cfg(test)]
@@ -127,7 +130,12 @@ mod tests {
 
     fn event(kind: &str, data: &str, id: Option<&str>) -> Result<Option<Event>, Error> {
         let event = super::super::sse::Event { kind: kind.into(), data: data.into(), id: id.map(Into::into) };
-        read(&event, "http://x")
+        read(&event, Binding::Rpc, Dialect::V1, "http://x")
+    }
+
+    fn bare(kind: &str, data: &str) -> Result<Option<Event>, Error> {
+        let event = super::super::sse::Event { kind: kind.into(), data: data.into(), id: Some("3".into()) };
+        read(&event, Binding::Rest, Dialect::V1, "http://x")
     }
 
     const STATUS: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId":"t","contextId":"c",
@@ -138,6 +146,16 @@ mod tests {
         assert_eq!(event("", STATUS, Some("7")).unwrap().unwrap().seq, Some(7));
         assert_eq!(event("", STATUS, Some("abc")).unwrap().unwrap().seq, None);
         assert!(event("ping", " ", None).unwrap().is_none());
+    }
+
+    #[test]
+    fn in_http_json_an_event_stands_alone() {
+        let data =
+            r#"{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
+        assert_eq!(bare("", data).unwrap().unwrap().seq, Some(3));
+        let error = bare("error", r#"{"error":{"code":503,"message":"later","details":[{"reason":"X"}]}}"#);
+        assert_eq!(error.unwrap_err().refusal().unwrap().reason.as_deref(), Some("X"));
+        assert!(matches!(bare("", STATUS), Err(Error::Answer { .. })), "there is no envelope here");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::{Error, Event, Events, Peer, Refusal};
 use crate::model::{Operation, Send, Seq, Subscribe, TaskId, TaskState, Update};
+use crate::wire::Dialect;
 
 /// Waits between attempts: the first, and the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
@@ -167,7 +168,7 @@ impl<'p> Follow<'p> {
                         self.resumed = true;
                     }
                     // It has ended: what is left is to look at it (A2A-64).
-                    Err(error) if has_ended(&error) => return self.look(id, error).await.map(Some),
+                    Err(error) if self.has_ended(&error) => return self.look(id, error).await.map(Some),
                     Err(error) => return Err(error),
                 }
             }
@@ -223,11 +224,19 @@ impl<'p> Follow<'p> {
     fn is_settled(&self) -> bool {
         match self.goal {
             Goal::Turn(_) => self.state.is_some_and(|state| state.is_terminal() || state.is_interrupted()),
+            // In 0.3 every stream ends at a question, and would end there again (P-25).
+            Goal::Task if self.peer.dialect() != Dialect::V1 => {
+                self.state.is_some_and(|state| state.is_terminal() || state == TaskState::InputRequired)
+            }
             Goal::Task => self.state.is_some_and(TaskState::is_terminal),
         }
     }
-}
 
-fn has_ended(error: &Error) -> bool {
-    error.refusal().is_some_and(|refusal| refusal.is("UNSUPPORTED_OPERATION", -32004))
+    /// Whether a subscription was refused because the task has ended. Servers of 0.3 have each their own code for that.
+    fn has_ended(&self, error: &Error) -> bool {
+        error.refusal().is_some_and(|refusal| {
+            refusal.is("UNSUPPORTED_OPERATION", -32004)
+                || (self.peer.dialect() != Dialect::V1 && !refusal.is_unauthenticated() && refusal.code != 0)
+        })
+    }
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{Address, Credential, Error, Refusal};
+use crate::wire::Version;
 
 /// Bytes of one answer; a task may hold 256 MiB.
 const MOST_ANSWER: usize = 384 << 20;
@@ -86,8 +87,13 @@ impl Http {
 
     /// A request. The credential comes along if, and only if, the origin is the one it was given for.
     pub fn request(&self, method: Method, url: Url) -> RequestBuilder {
+        self.request_in(Version::V1, method, url)
+    }
+
+    /// The same in a version of A2A.
+    pub fn request_in(&self, version: Version, method: Method, url: Url) -> RequestBuilder {
         let ours = url.origin() == self.address.url().origin();
-        let request = self.client.request(method, url).header("A2A-Version", "1.0");
+        let request = self.client.request(method, url).header("A2A-Version", version.as_str());
         match &*self.credential.load() {
             Some(credential) if ours => request.header(header::AUTHORIZATION, credential.bearer()),
             _ => request,

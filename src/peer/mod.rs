@@ -1,9 +1,10 @@
-//! The A2A client: calls another node, or our own, over JSON-RPC 1.0.
+//! The A2A client: calls another node, or our own, over JSON-RPC or HTTP+JSON of A2A 1.0 or 0.3.
 //!
 //! Called by the command line, and by what delegates to other nodes. It never decides where a credential comes from,
 //! never reads a configuration and never prints.
 
 mod address;
+mod binding;
 pub mod discover;
 mod error;
 mod events;
@@ -12,15 +13,17 @@ mod http;
 mod sse;
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::Duration,
 };
 
-use reqwest::{Method, Response, header};
+use reqwest::{Method, header};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+
+use binding::Way;
 
 pub use address::{Address, Credential};
+pub use binding::Binding;
 pub use discover::{Endpoint, Found};
 pub use error::{Error, Refusal};
 pub use events::{Event, Events};
@@ -38,6 +41,8 @@ const PATIENCE: Duration = Duration::from_secs(75);
 pub struct Peer {
     http: Http,
     endpoint: Endpoint,
+    /// Whether it speaks another version than its card says.
+    other: AtomicBool,
     ids: AtomicU64,
 }
 
@@ -60,13 +65,14 @@ impl Peer {
             None => format!("{}/", http.address().node()),
         };
         let url = http.address().at(&path);
-        Self::at(http, Endpoint { url, tenant: None, streams: true, ours: true })
+        let (binding, dialect) = (Binding::Rpc, Dialect::V1);
+        Self::at(http, Endpoint { url, binding, tenant: None, dialect, streams: true, ours: true })
     }
 
     /// An agent at a known interface.
     #[must_use]
     pub const fn at(http: Http, endpoint: Endpoint) -> Self {
-        Self { http, endpoint, ids: AtomicU64::new(1) }
+        Self { http, endpoint, other: AtomicBool::new(false), ids: AtomicU64::new(1) }
     }
 
     /// Where it is dialed.
@@ -75,27 +81,50 @@ impl Peer {
         &self.endpoint
     }
 
+    /// What it speaks, as far as it is known.
+    pub(super) fn dialect(&self) -> Dialect {
+        if self.other.load(Ordering::Relaxed) { other(self.endpoint.dialect) } else { self.endpoint.dialect }
+    }
+
+    /// Carries out `work` in what the other side speaks. Where it refuses the version or the method, and so has done
+    /// nothing, the other version is tried, and kept if the other side understands that one (UR-54).
+    async fn spoken<T>(&self, work: impl AsyncFn(Dialect) -> Result<T, Error>) -> Result<T, Error> {
+        let dialect = self.dialect();
+        let refused = match work(dialect).await {
+            Err(error) if is_foreign(&error) && self.endpoint.binding == Binding::Rpc => error,
+            result => return result,
+        };
+        match work(other(dialect)).await {
+            Err(Error::Unspoken { .. }) => Err(refused),
+            Err(error) if is_foreign(&error) => Err(refused),
+            result => {
+                tracing::debug!(url = %self.endpoint.url, "speaks another version than its card says");
+                self.other.store(other(dialect) != self.endpoint.dialect, Ordering::Relaxed);
+                result
+            }
+        }
+    }
+
     /// One operation with one answer. Blocking sends and cancels wait as long as they take.
     ///
     /// # Errors
     /// Every variant of [`Error`] but those of streams.
     pub async fn call(&self, operation: &Operation) -> Result<Single<'static>, Error> {
+        self.spoken(async |dialect| self.call_in(dialect, operation).await).await
+    }
+
+    async fn call_in(&self, dialect: Dialect, operation: &Operation) -> Result<Single<'static>, Error> {
         let patience = match operation {
             Operation::Send(_) | Operation::CancelTask(_) => None,
             _ => Some(PATIENCE),
         };
-        let response = self.post(operation, "application/json", None, patience).await?;
+        let response = self.ask(dialect, operation, Way { patience, ..Way::default() }).await?;
         if !response.status().is_success() {
             return Err(self.http.refusal(response).await);
         }
         let body = self.http.body(response).await?;
-        let envelope: http::Envelope<'_> =
-            serde_json::from_slice(&body).map_err(|error| self.http.nonsense(error))?;
-        if let Some(error) = envelope.error {
-            return Err(Error::Refused(Box::new(Refusal { status: 200, ..http::refusal(error) })));
-        }
-        let result = envelope.result.unwrap_or(RawValue::NULL);
-        Dialect::V1.decode_reply(Name::of(operation), result).map_err(|fault| self.http.nonsense(fault))
+        let result = self.endpoint.binding.result(&body, &self.http.address().to_string())?;
+        dialect.decode_reply(Name::of(operation), result).map_err(|fault| self.http.nonsense(fault))
     }
 
     /// `GetTask`.
@@ -139,7 +168,17 @@ impl Peer {
     /// # Errors
     /// Every variant of [`Error`]; a refusal that comes as JSON is told as one.
     pub async fn stream(&self, operation: &Operation, after: Option<Seq>) -> Result<Events, Error> {
-        let response = self.post(operation, "text/event-stream, application/json", after, None).await?;
+        self.spoken(async |dialect| self.stream_in(dialect, operation, after).await).await
+    }
+
+    async fn stream_in(
+        &self,
+        dialect: Dialect,
+        operation: &Operation,
+        after: Option<Seq>,
+    ) -> Result<Events, Error> {
+        let (binding, url) = (self.endpoint.binding, self.http.address().to_string());
+        let response = self.ask(dialect, operation, Way { stream: true, after, patience: None }).await?;
         if !response.status().is_success() {
             return Err(self.http.refusal(response).await);
         }
@@ -148,11 +187,11 @@ impl Peer {
                 |value| value.trim_start().to_ascii_lowercase().starts_with("text/event-stream"),
             );
         if is_stream {
-            return Ok(Events::of(response, self.http.address().to_string()));
+            return Ok(Events::of(response, binding, dialect, url));
         }
         // A refusal before the first event (A2A-67), or a server that answers the whole at once.
         let body = self.http.body(response).await?;
-        let update = events::answer(&body, &self.http.address().to_string())?;
+        let update = events::answer(&body, binding, dialect, &url)?;
         Ok(Events::just(update))
     }
 
@@ -164,36 +203,37 @@ impl Peer {
         discover::fetch(http, agent).await
     }
 
-    async fn post(
+    async fn ask(
         &self,
+        dialect: Dialect,
         operation: &Operation,
-        accept: &str,
-        after: Option<Seq>,
-        patience: Option<Duration>,
-    ) -> Result<Response, Error> {
-        let mut request = self
-            .http
-            .request(Method::POST, self.endpoint.url.clone())
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::ACCEPT, accept)
-            .body(self.envelope(operation));
-        if let Some(after) = after {
-            request = request.header("Last-Event-ID", after);
+        way: Way,
+    ) -> Result<reqwest::Response, Error> {
+        if Name::of(operation).name(dialect).is_none() {
+            return Err(Error::Unspoken {
+                url: self.http.address().to_string(),
+                version: dialect.version().as_str(),
+                what: Name::of(operation).names().v1.unwrap_or_default(),
+            });
         }
-        self.http.send(request, patience).await
-    }
-
-    /// The request as JSON-RPC has it, with the tenant that the interface wants.
-    fn envelope(&self, operation: &Operation) -> Vec<u8> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        let params = match &self.endpoint.tenant {
-            Some(tenant) => Dialect::V1.encode_call(&operation.clone().for_tenant(tenant)),
-            None => Dialect::V1.encode_call(operation),
-        };
-        let method = Name::of(operation).names().v1.unwrap_or_default();
-        let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":"#);
-        [head.as_bytes(), &params, b"}"].concat()
+        self.endpoint.binding.ask(&self.http, &self.endpoint, dialect, id, operation, way).await
     }
+}
+
+/// What JSON-RPC of the other version is.
+const fn other(dialect: Dialect) -> Dialect {
+    match dialect {
+        Dialect::V1 => Dialect::V03Json,
+        Dialect::V03Json | Dialect::V03Proto => Dialect::V1,
+    }
+}
+
+/// Whether the other side does not know the method, or the version: it has done nothing then.
+fn is_foreign(error: &Error) -> bool {
+    error.refusal().is_some_and(|refusal| {
+        refusal.is("METHOD_NOT_FOUND", -32601) || refusal.is("VERSION_NOT_SUPPORTED", -32009)
+    })
 }
 
 impl Http {

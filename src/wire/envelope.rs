@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::{error::Category, value::RawValue};
 
 use super::{
-    Method,
+    Dialect, Method,
     fault::{Context, error_object, short},
     scan,
 };
@@ -229,12 +229,12 @@ pub fn refusal(id: &Id<'_>, fault: &Fault, context: &Context<'_>) -> Bytes {
     out.into()
 }
 
-/// A request of ours; `params` is a JSON object.
+/// A request of ours; `params` is a JSON object. `None` where the dialect has no such operation.
 #[must_use]
-pub fn request(id: u64, method: Method, params: &[u8]) -> Bytes {
-    let name = method.names().v1.unwrap_or_default();
+pub fn request(id: u64, dialect: Dialect, method: Method, params: &[u8]) -> Option<Bytes> {
+    let name = method.name(dialect)?;
     let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{name}","params":"#);
-    [head.as_bytes(), params, b"}"].concat().into()
+    Some([head.as_bytes(), params, b"}"].concat().into())
 }
 
 /// What a peer answers instead of a result.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use jsonrpsee_types::{ErrorObject, ErrorObjectOwned};
 use serde::Serialize;
 
-use super::{VERSIONS, read::bytes};
+use super::read::bytes;
 use crate::model::{Fault, Timestamp};
 
 /// A row of the table.
@@ -56,7 +56,7 @@ pub const fn row(fault: &Fault) -> Row {
             a2a(-32007, 400, "FAILED_PRECONDITION", "EXTENDED_AGENT_CARD_NOT_CONFIGURED")
         }
         Fault::ExtensionRequired(_) => a2a(-32008, 400, "FAILED_PRECONDITION", "EXTENSION_SUPPORT_REQUIRED"),
-        Fault::VersionNotSupported(_) => a2a(-32009, 400, "FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED"),
+        Fault::VersionNotSupported { .. } => a2a(-32009, 400, "FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED"),
         Fault::Malformed(_) => rpc(-32700, 400, "INVALID_ARGUMENT", "PARSE_ERROR"),
         Fault::InvalidRequest(_) => rpc(-32600, 400, "INVALID_ARGUMENT", "INVALID_REQUEST"),
         Fault::MethodNotFound(_) => rpc(-32601, 404, "UNIMPLEMENTED", "METHOD_NOT_FOUND"),
@@ -186,9 +186,9 @@ fn details<'a>(fault: &'a Fault, context: &Context<'a>, reason: &'a str, domain:
     if let Fault::TaskNotFound(task) | Fault::TaskNotCancelable(task) = fault {
         metadata.insert("taskId", short(task.as_str()));
     }
-    if let Fault::VersionNotSupported(_) = fault {
+    if let Fault::VersionNotSupported { served, .. } = fault {
         // A map of texts, so the list is one text (A2A-171).
-        metadata.insert("supportedVersions", VERSIONS.join(",").into());
+        metadata.insert("supportedVersions", served.as_str().into());
     }
     let mut details = vec![Detail::ErrorInfo { reason, domain, metadata }];
     if let Fault::InvalidParams { path, why } = fault {

@@ -10,19 +10,23 @@ mod dialect;
 pub mod envelope;
 pub mod fault;
 mod method;
+pub mod percent;
 mod read;
+pub mod rest;
 pub mod scan;
 mod single;
+mod v03;
 mod v1;
 
-pub use dialect::{Dialect, VERSIONS};
-pub use method::{METHODS, Method, Names};
+pub use dialect::{Dialect, Version};
+pub use method::{Kind, METHODS, Method, Names, Place, Rest};
 pub use single::{Page, PushPage, Single};
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use crate::model::{Fault, Operation, Update};
+use self::v03::Form;
+use crate::model::{AgentCard, Fault, Operation, Update};
 
 /// A dialect's codec. Each function is the reverse of another one here.
 impl Dialect {
@@ -33,6 +37,8 @@ impl Dialect {
     pub fn decode_call(self, method: Method, params: Option<&RawValue>) -> Result<Operation, Fault> {
         let operation = match self {
             Self::V1 => v1::decode_call(method, params),
+            Self::V03Json => v03::decode_call(Form::Json, method, params),
+            Self::V03Proto => v03::decode_call(Form::Proto, method, params),
         }?;
         bound::check(&operation)?;
         Ok(operation)
@@ -43,6 +49,8 @@ impl Dialect {
     pub fn encode_call(self, operation: &Operation) -> Bytes {
         match self {
             Self::V1 => v1::encode_call(operation),
+            Self::V03Json => v03::encode_call(Form::Json, operation),
+            Self::V03Proto => v03::encode_call(Form::Proto, operation),
         }
     }
 
@@ -51,6 +59,8 @@ impl Dialect {
     pub fn encode_reply(self, method: Method, reply: &Single<'_>) -> Bytes {
         match self {
             Self::V1 => v1::encode_reply(method, reply),
+            Self::V03Json => v03::encode_reply(Form::Json, method, reply),
+            Self::V03Proto => v03::encode_reply(Form::Proto, method, reply),
         }
     }
 
@@ -61,14 +71,18 @@ impl Dialect {
     pub fn decode_reply(self, method: Method, result: &RawValue) -> Result<Single<'static>, Fault> {
         match self {
             Self::V1 => v1::decode_reply(method, result),
+            Self::V03Json => v03::decode_reply(Form::Json, method, result),
+            Self::V03Proto => v03::decode_reply(Form::Proto, method, result),
         }
     }
 
-    /// One event of a stream: a `StreamResponse`, in one line.
+    /// One event of a stream, in one line: a `StreamResponse`, or what 0.3 has for it.
     #[must_use]
     pub fn encode_update(self, update: &Update) -> Bytes {
         match self {
             Self::V1 => v1::encode_update(update),
+            Self::V03Json => v03::encode_update(Form::Json, update),
+            Self::V03Proto => v03::encode_update(Form::Proto, update),
         }
     }
 
@@ -79,8 +93,24 @@ impl Dialect {
     pub fn decode_update(self, event: &RawValue) -> Result<Update, Fault> {
         match self {
             Self::V1 => v1::decode_update(event),
+            Self::V03Json => v03::decode_update(Form::Json, event),
+            Self::V03Proto => v03::decode_update(Form::Proto, event),
         }
     }
+}
+
+/// A card of 1.0 with the members by which clients of 0.3 find their way (P-15), if one of its interfaces speaks 0.3.
+#[must_use]
+pub fn hybrid_card(card: &AgentCard) -> Bytes {
+    v03::hybrid(card)
+}
+
+/// Reads a card of either version, as one of 1.0.
+///
+/// # Errors
+/// `InvalidAgentResponse` with the path of the first flaw.
+pub fn read_card(text: &str) -> Result<AgentCard, Fault> {
+    v03::read_card(text)
 }
 
 #[cfg(test)]

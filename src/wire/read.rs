@@ -2,9 +2,11 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_path_to_error::{Path, Segment};
 
 use super::fault::short;
+use crate::model::Fault;
 
 /// What is wrong with a text, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,6 +21,48 @@ pub(super) struct Flaw {
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Flaw> {
     // The path costs; only the second reading, of a text that is refused anyhow, pays for it.
     serde_json::from_str(text).map_err(|error| flaw::<T>(text, &error))
+}
+
+/// The parameters of a request as one object. Absent ones and `null` are the empty one (A2A-180).
+pub(super) fn object(params: Option<&RawValue>) -> Result<&str, Fault> {
+    match params.map(RawValue::get) {
+        None | Some("null") => Ok("{}"),
+        // A list would pass for a structure, member by member.
+        Some(text) if text.starts_with('{') => Ok(text),
+        Some(_) => Err(Fault::invalid("params", "must be an object")),
+    }
+}
+
+/// Reads parameters.
+pub(super) fn param<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
+    read(text).map_err(|flaw| Fault::InvalidParams {
+        path: if flaw.path.is_empty() { "params".into() } else { flaw.path },
+        why: flaw.why,
+    })
+}
+
+/// A number that counts something.
+pub(super) fn not_negative(path: &str, number: Option<i32>) -> Result<(), Fault> {
+    match number {
+        Some(..0) => Err(Fault::invalid(path, "must not be negative")),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A REQUIRED text is not empty (A2A-12).
+pub(super) fn filled(path: &str, text: &str) -> Result<(), Fault> {
+    if text.is_empty() { Err(Fault::invalid(path, "must not be empty")) } else { Ok(()) }
+}
+
+/// Reads an answer.
+pub(super) fn answer<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
+    read(text).map_err(|flaw| {
+        Fault::InvalidAgentResponse(if flaw.path.is_empty() {
+            flaw.why
+        } else {
+            format!("{}: {}", flaw.path, flaw.why)
+        })
+    })
 }
 
 /// Reads once more and says where it fails.

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Method, Page, PushPage, Single,
-    read::{Flaw, bytes, read},
+    read::{self, answer, bytes, filled, not_negative, object},
 };
 use crate::model::{
     Artifact, ArtifactUpdate, ContextId, Fault, Message, Metadata, Operation, PushConfig, Role, Send,
@@ -19,12 +19,7 @@ use crate::model::{
 const MOST_TASKS: i32 = 100;
 
 pub(super) fn decode_call(method: Method, params: Option<&RawValue>) -> Result<Operation, Fault> {
-    let text = match params.map(RawValue::get) {
-        None | Some("null") => "{}",
-        // A list would pass for a structure, member by member.
-        Some(text) if text.starts_with('{') => text,
-        Some(_) => return Err(Fault::invalid("params", "must be an object")),
-    };
+    let text = object(params)?;
     let operation = match method {
         Method::Send => param(text).map(Operation::Send),
         Method::Stream => param(text).map(Operation::Stream),
@@ -42,14 +37,17 @@ pub(super) fn decode_call(method: Method, params: Option<&RawValue>) -> Result<O
     Ok(operation)
 }
 
-/// Reads parameters.
+/// Reads parameters. Of the two roles a caller has one.
 fn param<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
-    read(text).map_err(|Flaw { path, why }| match (path.as_str(), why.as_str()) {
-        ("", _) => Fault::invalid("params", why),
-        // Of the two roles a caller has one.
-        ("message.role", "is missing") => Fault::invalid(path, "is missing: it must be ROLE_USER"),
-        ("message.role", _) => Fault::invalid(path, "must be ROLE_USER"),
-        _ => Fault::InvalidParams { path, why },
+    read::param(text).map_err(|fault| {
+        let Fault::InvalidParams { path, why } = &fault else { return fault };
+        match (path.as_str(), why.as_str()) {
+            ("message.role", "is missing") => {
+                Fault::invalid("message.role", "is missing: it must be ROLE_USER")
+            }
+            ("message.role", _) => Fault::invalid("message.role", "must be ROLE_USER"),
+            _ => fault,
+        }
     })
 }
 
@@ -86,18 +84,6 @@ fn check_send(send: &Send) -> Result<(), Fault> {
         filled("configuration.taskPushNotificationConfig.url", &config.url)?;
     }
     not_negative("configuration.historyLength", send.configuration.history_length)
-}
-
-fn not_negative(path: &str, number: Option<i32>) -> Result<(), Fault> {
-    match number {
-        Some(..0) => Err(Fault::invalid(path, "must not be negative")),
-        Some(_) | None => Ok(()),
-    }
-}
-
-/// A REQUIRED text is not empty (A2A-12).
-fn filled(path: &str, text: &str) -> Result<(), Fault> {
-    if text.is_empty() { Err(Fault::invalid(path, "must not be empty")) } else { Ok(()) }
 }
 
 pub(super) fn encode_call(operation: &Operation) -> Bytes {
@@ -225,17 +211,6 @@ pub(super) fn decode_reply(method: Method, result: &RawValue) -> Result<Single<'
             Err(Fault::InvalidAgentResponse("one answer where a stream was asked for".into()))
         }
     }
-}
-
-/// Reads an answer.
-fn answer<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
-    read(text).map_err(|flaw| {
-        Fault::InvalidAgentResponse(if flaw.path.is_empty() {
-            flaw.why
-        } else {
-            format!("{}: {}", flaw.path, flaw.why)
-        })
-    })
 }
 
 #[derive(Deserialize)]

@@ -1,5 +1,6 @@
-"""The official Python SDK as a client, over JSON-RPC 1.0."""
+"""The official Python SDK as a client of A2A 1.0: every test over JSON-RPC, and again over HTTP+JSON."""
 import asyncio
+import contextvars
 import functools
 import uuid
 from contextlib import asynccontextmanager
@@ -26,14 +27,22 @@ def node():
     return command_line.node()
 
 
+# Which binding the test at hand speaks, as cards call it.
+BINDING = contextvars.ContextVar("binding")
+
+
 def sdk_test(run):
-    """A test that is a coroutine, and needs the SDK."""
-    @functools.wraps(run)
-    def alone():
-        if ABSENT:
-            raise Missing(f"the Python SDK could not be installed: {ABSENT}")
-        asyncio.run(asyncio.wait_for(run(), PATIENCE))
-    return test(alone)
+    """A test that is a coroutine, and needs the SDK; it is run once for each binding."""
+    for binding, suffix in (("JSONRPC", ""), ("HTTP+JSON", "_over_http_json")):
+        @functools.wraps(run)
+        def alone(binding=binding):
+            if ABSENT:
+                raise Missing(f"the Python SDK could not be installed: {ABSENT}")
+            BINDING.set(binding)
+            asyncio.run(asyncio.wait_for(run(), PATIENCE))
+        alone.__name__ += suffix
+        test(alone)
+    return run
 
 
 @asynccontextmanager
@@ -47,7 +56,9 @@ async def dial(agent="asker", token=None, streaming=True, change=None, version=N
         store = InMemoryContextCredentialStore()
         (scheme,) = card.security_schemes
         await store.set_credentials(SESSION, scheme, token or node().token)
-        factory = ClientFactory(ClientConfig(httpx_client=http, streaming=streaming, **config))
+        bindings = [BINDING.get()]
+        factory = ClientFactory(ClientConfig(httpx_client=http, streaming=streaming,
+                                             supported_protocol_bindings=bindings, **config))
         client = factory.create(card, interceptors=[AuthInterceptor(store)])
         client.known = card
         yield client
@@ -113,9 +124,9 @@ async def the_card_tells_how_to_dial():
     async with dial() as client:
         card = client.known
         equal(card.name, "asker")
-        (interface, *_) = card.supported_interfaces
-        equal((interface.protocol_binding, interface.protocol_version), ("JSONRPC", "1.0"))
-        equal(interface.url, f"{node().url}/agents/asker")
+        equal([(each.protocol_binding, each.protocol_version) for each in card.supported_interfaces],
+              [(binding, version) for version in ("1.0", "0.3") for binding in ("JSONRPC", "HTTP+JSON")])
+        equal({each.url for each in card.supported_interfaces}, {f"{node().url}/agents/asker"})
         told = card.capabilities
         equal((told.streaming, told.push_notifications, told.extended_agent_card), (True, False, False))
         check(card.skills and card.skills[0].tags, "a card needs a skill with tags")
@@ -137,7 +148,8 @@ async def the_card_is_kept_until_it_changes():
 @sdk_test
 async def a_client_made_from_the_url_of_the_node_reaches_the_default_agent():
     async with httpx.AsyncClient(headers={"Authorization": f"Bearer {node().token}"}, timeout=PATIENCE) as http:
-        client = await ClientFactory(ClientConfig(httpx_client=http)).create_from_url(node().url)
+        config = ClientConfig(httpx_client=http, supported_protocol_bindings=[BINDING.get()])
+        client = await ClientFactory(config).create_from_url(node().url)
         told = [event async for event in client.send_message(sending("plain"))]
         equal("".join(get_stream_response_text(event) for event in told), "plain")
 
@@ -375,7 +387,7 @@ async def an_unknown_task_is_not_found():
 
 @sdk_test
 async def a_task_of_somebody_else_is_not_found():
-    async with dial(streaming=False) as client, dial(token=node().new_token("guest"), streaming=False) as guest:
+    async with dial(streaming=False) as client, dial(token=node().new_token(f"guest-{uuid.uuid4().hex}"), streaming=False) as guest:
         task = await send(client, "mine")
         async with refused(errors.TaskNotFoundError):
             await get(guest, task.id)
@@ -476,14 +488,15 @@ async def without_a_good_token_nothing_is_answered():
 
 @sdk_test
 async def a_token_of_another_agent_is_forbidden_and_a_revoked_one_unknown():
-    token = node().new_token("narrow", "--agent", "echo")
+    name = f"narrow-{uuid.uuid4().hex}"
+    token = node().new_token(name, "--agent", "echo")
     async with dial("echo", token=token, streaming=False) as client:
         equal(answer(await send(client, "x")), "x")
     async with dial("asker", token=token, streaming=False) as client:
         async with refused(A2AClientError) as told:
             await send(client, "x")
         check("403" in str(told[0]), told)
-    node().a2ad("token", "revoke", "narrow")
+    node().a2ad("token", "revoke", name)
     async with dial("echo", token=token, streaming=False) as client:
         loop = asyncio.get_running_loop()
         end = loop.time() + PATIENCE

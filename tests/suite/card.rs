@@ -37,17 +37,31 @@ async fn ur_66_what_the_card_claims_is_what_happens() {
         assert_eq!(node.ask(node.rpc(rpc, "SendMessage", &inline)).await.code(), -32003);
         assert_eq!(capabilities["extendedAgentCard"], false);
         assert_eq!(node.ask(node.rpc(rpc, "GetExtendedAgentCard", &json!({}))).await.code(), -32004);
+        let mut bindings = Vec::new();
         for interface in card["supportedInterfaces"].as_array().unwrap() {
-            assert_eq!(
-                (interface["protocolBinding"].as_str(), interface["protocolVersion"].as_str()),
-                (Some("JSONRPC"), Some("1.0"))
-            );
             let url = interface["url"].as_str().unwrap();
             let path = url.strip_prefix(&format!("http://{}", node.addr)).unwrap();
-            assert!(!url.ends_with('/'));
-            let path = if path.is_empty() { "/" } else { path };
-            assert!(node.result(path, "SendMessage", &said("dialled")).await.is_object());
+            assert!(
+                !url.ends_with('/')
+                    && interface["protocolVersion"] == "1.0"
+                    && interface.get("tenant").is_none()
+            );
+            let binding = interface["protocolBinding"].as_str().unwrap();
+            let task = match binding {
+                "JSONRPC" => {
+                    let path = if path.is_empty() { "/" } else { path };
+                    node.result(path, "SendMessage", &said("dialled")).await
+                }
+                "HTTP+JSON" => node
+                    .ask(node.rest("POST", &format!("{path}/message:send"), &said("dialled")))
+                    .await
+                    .json(),
+                other => panic!("{other} is not served"),
+            };
+            assert_eq!(task["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{binding}");
+            bindings.push(binding);
         }
+        assert_eq!(bindings, ["JSONRPC", "HTTP+JSON"]);
     }
     node.end().await;
 }

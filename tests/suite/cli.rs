@@ -496,3 +496,35 @@ fn doctor_of_an_agent_that_is_not_there_says_so() {
     let one = home.run(&["doctor", "--agent", "slow"]).ok();
     assert!(one.lines().count() == 1 && one.contains("agent slow"), "{one}");
 }
+
+#[test]
+fn an_agent_of_0_3_is_called_like_any_other() {
+    let home = home();
+    let text = read(&home.config());
+    home.configure(&text.replacen("[node]\n", "[node]\nprotocols = [\"0.3\"]\n", 1));
+    let node = home.serve();
+    let token = home.run(&["token", "new", "ann"]).ok();
+    let file = home.file("token", token.trim());
+    let url = node.url();
+    let to = |agent: &str| format!("{url}/agents/{agent}");
+    let far = |args: &[&str], agent: &str| {
+        let place = to(agent);
+        home.run(&[args, &["--to", &place, "--token-file", &file]].concat())
+    };
+    assert_eq!(far(&["send", "hello"], "echo").ok(), "hello");
+    assert_eq!(
+        far(&["send", "--data", "[1,2]"], "echo").ok(),
+        "[1,2]\n",
+        "what 0.3 has to wrap comes back bare"
+    );
+    far(&["send", "x"], "bad").fails(1, "no such model");
+    let asked = far(&["send", "go"], "asks");
+    assert_eq!(asked.code(), Some(4), "{}", asked.err);
+    let id = far(&["send", "--no-wait", "go"], "slow").ok().trim().to_owned();
+    assert!(far(&["task", "show", &id], "slow").ok().contains("working"));
+    far(&["task", "cancel", &id], "slow").ok();
+    assert!(far(&["task", "show", &id], "slow").ok().contains("canceled"));
+    far(&["task", "list"], "slow").fails(69, "speaks A2A 0.3, which has no ListTasks");
+    assert!(far(&["card", "--json"], "echo").ok().contains("0.3"));
+    assert_eq!(home.run(&["send", "near"]).ok(), "near", "the node's own command line speaks 1.0");
+}

@@ -255,8 +255,11 @@ async fn paths_that_lead_nowhere_say_so_in_the_form_of_rest() {
     let node = TestNode::start().await;
     for (method, path, status) in [
         ("GET", "/nope", 404),
-        ("GET", "/tasks", 404),
-        ("POST", "/v1/message:send", 404),
+        ("GET", "/tasks/", 404),
+        ("GET", "/Echo/tasks", 404),
+        ("POST", "/v1/message:sent", 404),
+        ("POST", "/tasks", 405),
+        ("GET", "/tasks/%ff", 400),
         ("GET", "/%zz", 400),
         ("GET", "//", 400),
         ("GET", "/agents/../healthz", 400),

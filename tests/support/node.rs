@@ -149,6 +149,21 @@ impl TestNode {
             .body(body.to_string())
     }
 
+    /// An HTTP+JSON request of A2A 1.0 by the operator; `null` is no body.
+    pub(crate) fn rest(&self, method: &str, path: &str, body: &Value) -> Ask {
+        self.rest_as(&self.local, method, path, body)
+    }
+
+    pub(crate) fn rest_as(&self, token: &str, method: &str, path: &str, body: &Value) -> Ask {
+        let ask = Ask::new(method, path)
+            .header("authorization", &format!("Bearer {token}"))
+            .header("a2a-version", "1.0");
+        match body {
+            Value::Null => ask,
+            body => ask.header("content-type", "application/a2a+json").body(body.to_string()),
+        }
+    }
+
     pub(crate) async fn ask(&self, ask: Ask) -> Reply {
         ask.send(self.addr).await
     }

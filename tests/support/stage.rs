@@ -12,13 +12,18 @@ use tokio::sync::mpsc;
 pub(crate) struct Turn {
     pub(crate) job: Job,
     tell: mpsc::Sender<Progress>,
-    _answers: Answers,
+    answers: Answers,
 }
 
 impl Turn {
     /// Tells a step.
     pub(crate) async fn tell(&self, step: Progress) {
         self.tell.send(step).await.expect("the node reads to the end of the turn");
+    }
+
+    /// The next message that the caller sends to the turn.
+    pub(crate) async fn answer(&mut self) -> Option<Message> {
+        self.answers.recv().await
     }
 
     /// Ends the turn well.
@@ -59,7 +64,7 @@ impl Runtime for Stage {
                 () = ended.closed() => {}
             }
         });
-        let _ = self.turns.send(Turn { job, tell, _answers: answers });
+        let _ = self.turns.send(Turn { job, tell, answers });
         Run { progress, answers: sender }
     }
 }

@@ -385,11 +385,13 @@ fn a_reload_knows_what_changed() {
 }
 
 #[test]
-fn protocols_of_later_versions_may_be_named_but_1_0_is_spoken() {
+fn protocols_may_be_chosen_but_one_of_a2a_is_spoken() {
     let config = Ann::new().file("[node]\nprotocols = [\"1.0\"]\n").good();
     assert_eq!(config.node.protocols, [Protocol::V1]);
-    assert_snapshot!(Ann::new().file("[node]\nprotocols = [\"0.3\"]\ndefault_agent = \"x\"\n[agents.y]\nruntime = \"echo\"\n").faults(), @r##"
-a2ad.toml:2:1: node.protocols: leaves out 1.0, the only protocol of this version; add "1.0"
+    let config = Ann::new().file("[node]\nprotocols = [\"0.3\"]\n").good();
+    assert_eq!(config.node.protocols, [Protocol::V03]);
+    assert_snapshot!(Ann::new().file("[node]\nprotocols = [\"agentszone\"]\ndefault_agent = \"x\"\n[agents.y]\nruntime = \"echo\"\n").faults(), @r##"
+a2ad.toml:2:1: node.protocols: names no version of A2A that this node speaks; add "1.0"
 a2ad.toml:3:1: node.default_agent: there is no agent `x`; there are y
 "##);
 }

@@ -209,6 +209,13 @@ impl Bench {
         let call = Call { after, ..call("ann", "a", Operation::Subscribe(subscribe)) };
         self.node.call(call).await.map(updates)
     }
+
+    /// A subscription that ends at a question.
+    pub(super) async fn subscribe_to_question(&self, id: &TaskId, after: Option<Seq>) -> Vec<(Seq, Update)> {
+        let subscribe = Operation::Subscribe(Subscribe { tenant: None, id: id.clone() });
+        let call = Call { after, to_question: true, ..call("ann", "a", subscribe) };
+        all(updates(self.node.call(call).await.expect("a stream"))).await
+    }
 }
 
 fn store_config(dir: &Path) -> crate::store::Config {
@@ -299,7 +306,8 @@ pub(super) fn caller(name: &str) -> Caller {
 }
 
 pub(super) fn call(name: &str, agent: &str, operation: Operation) -> Call {
-    Call { caller: caller(name), agent: agent.parse().expect("a name"), operation, key: None, after: None }
+    let (caller, agent) = (caller(name), agent.parse().expect("a name"));
+    Call { caller, agent, operation, key: None, after: None, to_question: false }
 }
 
 pub(super) fn request(message: Message, return_immediately: bool) -> Send {

@@ -110,6 +110,33 @@ async fn a_sends_stream_ends_at_a_question_and_a_subscription_does_not() {
 }
 
 #[tokio::test]
+async fn a_subscription_to_a_question_ends_at_it_and_with_what_has_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path()).await;
+    let first = bench.send("a", Message::user("go"));
+    let mut hand = bench.hand().await;
+    let id = hand.job.task.clone();
+    hand.ask("which?").await;
+    first.await.unwrap().unwrap();
+    let asked = bench.subscribe_to_question(&id, None).await;
+    assert_eq!(words(&asked), ["task TASK_STATE_INPUT_REQUIRED"], "it is at the question");
+    let question = asked[0].0;
+    let answered = bench.send("a", to(&id, "that"));
+    assert!(hand.answers.recv().await.is_some());
+    hand.complete().await;
+    answered.await.unwrap().unwrap();
+    assert_eq!(
+        words(&bench.subscribe_to_question(&id, Some(question)).await),
+        ["task TASK_STATE_INPUT_REQUIRED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"],
+        "who saw the question is told what came after it"
+    );
+    let ended = bench.subscribe_to_question(&id, None).await;
+    assert_eq!(words(&ended), ["task TASK_STATE_COMPLETED"]);
+    assert_eq!(bench.subscribe_to_question(&id, Some(ended[0].0)).await, ended);
+    assert!(bench.subscribe(&id, None).await.is_err(), "any other subscription is refused");
+}
+
+#[tokio::test]
 async fn a_suspended_program_that_goes_on_by_itself_makes_the_task_work_again() {
     let dir = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(dir.path()).await;

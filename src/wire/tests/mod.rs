@@ -5,11 +5,13 @@ mod envelope;
 mod golden;
 mod lenient;
 mod models;
+mod rest;
 mod round;
+mod v03;
 
 use serde_json::value::RawValue;
 
-use super::{Dialect, Method, envelope as rpc, fault::Context};
+use super::{Dialect, Method, Version, envelope as rpc, fault::Context};
 use crate::model::{Fault, Operation, Timestamp};
 
 /// What the errors of tests tell.
@@ -32,7 +34,7 @@ fn door(body: &[u8]) -> Result<Operation, String> {
     };
     let call = rpc::read(body).map_err(|refused| refuse(&refused.id, &refused.fault))?;
     let id = call.id.unwrap_or(rpc::Id::NULL);
-    Dialect::of(["1.0"], [], &call.method)
+    Dialect::of(&Version::ALL, ["1.0"], [], &call.method)
         .and_then(|(dialect, method)| dialect.decode_call(method, call.params))
         .map_err(|fault| refuse(&id, &fault))
 }

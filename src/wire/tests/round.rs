@@ -49,9 +49,9 @@ proptest! {
     fn a_call_is_read_as_it_was_written(operation in models::operation()) {
         let params = Dialect::V1.encode_call(&operation);
         let method = Method::of(&operation);
-        let body = envelope::request(7, method, &params);
+        let body = envelope::request(7, Dialect::V1, method, &params).unwrap();
         let call = envelope::read(&body).unwrap();
-        let (dialect, method) = Dialect::of(["1.0"], [], &call.method).unwrap();
+        let (dialect, method) = Dialect::of(&Version::ALL, ["1.0"], [], &call.method).unwrap();
         prop_assert_eq!(dialect.decode_call(method, call.params).unwrap(), operation);
     }
 
