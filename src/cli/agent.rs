@@ -9,7 +9,7 @@ use super::{
     status::agent_line,
     target::{self, Target},
 };
-use crate::config::{Paths, edit};
+use crate::config::{Config, Paths, edit};
 use crate::model::ops::{AgentStatus, Finding};
 
 /// List, show, add, remove and test agents
@@ -47,7 +47,7 @@ pub(super) struct Add {
     /// Its name: a-z, 0-9, _ and -
     #[arg(value_name = "NAME")]
     name: String,
-    /// What does the work: claude, exec, jsonl, echo; without it what the name says
+    /// What does the work: claude, exec, jsonl, echo; may be left out where the name says it, as for claude
     #[arg(long, value_name = "RUNTIME")]
     runtime: Option<String>,
     /// Where it works; without it the node's own
@@ -68,7 +68,8 @@ pub(super) async fn run(ctx: &Context, command: Command) -> anyhow::Result<Code>
         Command::Add(add) => {
             ctx.only_here("agent add")?;
             let paths = Paths::of(&ctx.flags, &ctx.around)?;
-            edit::add_agent(&paths.config, &add.name, &keys(ctx, &add))?;
+            let judge = |text: &str| Config::judge(text, &ctx.flags, &ctx.around);
+            edit::add_agent(&paths.config, &add.name, &keys(ctx, &add)?, judge)?;
             changed(ctx, &paths, &format!("{} is in {}", add.name, paths.config.display())).await
         }
         Command::Remove { name } => {
@@ -89,9 +90,19 @@ pub(super) async fn run(ctx: &Context, command: Command) -> anyhow::Result<Code>
     }
 }
 
-fn keys(ctx: &Context, add: &Add) -> Vec<(&'static str, toml_edit::Value)> {
+fn keys(ctx: &Context, add: &Add) -> anyhow::Result<Vec<(&'static str, toml_edit::Value)>> {
     let mut keys: Vec<(&'static str, toml_edit::Value)> = Vec::new();
-    keys.push(("runtime", add.runtime.as_deref().unwrap_or(&add.name).into()));
+    let runtime = match add.runtime.as_deref() {
+        None if !add.command.is_empty() && add.name != "claude" => {
+            return Err(Failure::of(
+                Code::Usage,
+                "say how the program is spoken to: --runtime exec for one that reads a prompt and prints an answer, \
+                 --runtime jsonl for one that speaks JSON lines (docs/jsonl.md)",
+            ));
+        }
+        named => named.unwrap_or(&add.name),
+    };
+    keys.push(("runtime", runtime.into()));
     if let Some(description) = &add.description {
         keys.push(("description", description.as_str().into()));
     }
@@ -109,7 +120,7 @@ fn keys(ctx: &Context, add: &Add) -> Vec<(&'static str, toml_edit::Value)> {
     if !add.command.is_empty() {
         keys.push(("command", add.command.iter().collect::<toml_edit::Array>().into()));
     }
-    keys
+    Ok(keys)
 }
 
 /// The file has changed: a node that runs on it is told.
@@ -211,6 +222,7 @@ mod tests {
             command: vec!["./run-tests".into(), "--fast".into()],
         };
         let keys: Vec<String> = keys(&ctx, &add)
+            .unwrap()
             .into_iter()
             .map(|(key, value)| format!("{key} = {}", value.to_string().trim()))
             .collect();

@@ -37,12 +37,18 @@ pub enum Error {
     },
 }
 
-/// Writes `[agents.NAME]` with these keys at the end of the file, which is made where it is missing.
+/// Writes `[agents.NAME]` with these keys at the end of the file, which is made where it is missing. `judge` says of the
+/// whole new text whether a node could run on it.
 ///
 /// # Errors
 /// The file stays as it is: see [`Error`].
-pub fn add_agent(path: &Path, name: &str, keys: &[(&str, Value)]) -> Result<(), Error> {
-    change(path, |doc| {
+pub fn add_agent(
+    path: &Path,
+    name: &str,
+    keys: &[(&str, Value)],
+    judge: impl Fn(&str) -> Result<(), Faults>,
+) -> Result<(), Error> {
+    change(path, judge, |doc| {
         let agents = doc.entry("agents").or_insert_with(|| {
             let mut agents = Table::new();
             agents.set_implicit(true);
@@ -68,18 +74,25 @@ pub fn add_agent(path: &Path, name: &str, keys: &[(&str, Value)]) -> Result<(), 
 /// # Errors
 /// The file stays as it is: see [`Error`].
 pub fn remove_agent(path: &Path, name: &str) -> Result<(), Error> {
-    change(path, |doc| {
-        let removed =
-            doc.get_mut("agents").and_then(Item::as_table_like_mut).and_then(|agents| agents.remove(name));
-        let Some(removed) = removed else {
-            return Err(Error::Absent { name: name.to_owned(), file: path.to_owned() });
-        };
-        if let Some(table) = removed.as_table() {
-            let prefix = table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
-            keep(doc, table.position(), foreign(prefix));
-        }
-        Ok(())
-    })
+    // Also out of a configuration that no node could run on.
+    change(
+        path,
+        |_| Ok(()),
+        |doc| {
+            let removed = doc
+                .get_mut("agents")
+                .and_then(Item::as_table_like_mut)
+                .and_then(|agents| agents.remove(name));
+            let Some(removed) = removed else {
+                return Err(Error::Absent { name: name.to_owned(), file: path.to_owned() });
+            };
+            if let Some(table) = removed.as_table() {
+                let prefix = table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
+                keep(doc, table.position(), foreign(prefix));
+            }
+            Ok(())
+        },
+    )
 }
 
 /// The part of what stands above a table that does not speak of it: all but the comment that touches it.
@@ -135,7 +148,11 @@ fn each(table: &mut Table, visit: &mut impl FnMut(&mut Table)) {
     }
 }
 
-fn change(path: &Path, edit: impl FnOnce(&mut DocumentMut) -> Result<(), Error>) -> Result<(), Error> {
+fn change(
+    path: &Path,
+    judge: impl Fn(&str) -> Result<(), Faults>,
+    edit: impl FnOnce(&mut DocumentMut) -> Result<(), Error>,
+) -> Result<(), Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let before = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -156,6 +173,7 @@ fn change(path: &Path, edit: impl FnOnce(&mut DocumentMut) -> Result<(), Error>)
     if !faults.is_empty() {
         return Err(Faults::of(faults).into());
     }
+    judge(&after)?;
     replace(path, &after).map_err(io)
 }
 
@@ -228,13 +246,14 @@ level = \"warn\"
             &path,
             "tests",
             &[("runtime", "exec".into()), ("command", Value::from_iter(["./run-tests"]))],
+            |_| Ok(()),
         )
         .unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         let added = "\n[agents.tests]\nruntime = \"exec\"\ncommand = [\"./run-tests\"]\n";
         assert_eq!(text.replace(added, ""), FILE);
         assert!(text.contains(added));
-        assert!(matches!(add_agent(&path, "tests", &[]), Err(Error::Exists(_))));
+        assert!(matches!(add_agent(&path, "tests", &[], |_| Ok(())), Err(Error::Exists(_))));
     }
 
     #[test]
@@ -259,7 +278,7 @@ level = \"warn\"
     #[test]
     fn a_change_that_makes_a_fault_is_not_written() {
         let (_dir, path) = file(FILE);
-        let refused = add_agent(&path, "tests", &[("runtim", "exec".into())]).unwrap_err();
+        let refused = add_agent(&path, "tests", &[("runtim", "exec".into())], |_| Ok(())).unwrap_err();
         assert!(refused.to_string().contains("did you mean `agents.tests.runtime`?"), "{refused}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), FILE);
     }
@@ -268,7 +287,7 @@ level = \"warn\"
     fn a_missing_file_is_made() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/a2ad.toml");
-        add_agent(&path, "echo", &[("runtime", "echo".into())]).unwrap();
+        add_agent(&path, "echo", &[("runtime", "echo".into())], |_| Ok(())).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "\n[agents.echo]\nruntime = \"echo\"\n");
     }
 
@@ -280,7 +299,7 @@ level = \"warn\"
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let link = dir.path().join("link.toml");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        add_agent(&link, "echo", &[("runtime", "echo".into())]).unwrap();
+        add_agent(&link, "echo", &[("runtime", "echo".into())], |_| Ok(())).unwrap();
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
         assert!(std::fs::read_to_string(&path).unwrap().contains("[agents.echo]"));

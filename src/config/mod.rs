@@ -102,9 +102,24 @@ impl Config {
     /// # Errors
     /// Every fault of file, environment and flags.
     pub fn load(flags: &Flags, around: &Surroundings, look: Look) -> Result<Self, Error> {
+        Self::compose(flags, around, look, None)
+    }
+
+    /// As if this text were in the file: whether a node could run on it.
+    ///
+    /// # Errors
+    /// Every fault of text, environment and flags.
+    pub fn judge(text: &str, flags: &Flags, around: &Surroundings) -> Result<(), Error> {
+        Self::compose(flags, around, Look::Machine, Some(text)).map(drop)
+    }
+
+    fn compose(flags: &Flags, around: &Surroundings, look: Look, text: Option<&str>) -> Result<Self, Error> {
         let paths = Paths::of(flags, around).map_err(|fault| Error::of(vec![fault]))?;
         let mut draft = Draft::default();
-        read_file(&paths, &mut draft);
+        match text {
+            Some(text) => file::read(text, &paths.config, &mut draft),
+            None => read_file(&paths, &mut draft),
+        }
         env::read(&around.env, &mut draft);
         flags.read(&mut draft);
         draft.judge_effects();
