@@ -43,6 +43,9 @@ impl Word for Format {
         &[("auto", Self::Auto), ("pretty", Self::Pretty), ("json", Self::Json)];
 }
 
+/// How the names of the node's own files in its state directory begin.
+const OWN_FILES: [&str; 6] = ["node.db", "node.json", "node.lock", "node.ballast", "token", "runs"];
+
 pub(super) fn compose(draft: &mut Draft, around: &Surroundings, state: &std::path::Path) -> Log {
     let filter: String = draft.of("log.level");
     if let Err(e) = filter.parse::<tracing_subscriber::filter::Targets>() {
@@ -62,6 +65,12 @@ pub(super) fn compose(draft: &mut Draft, around: &Surroundings, state: &std::pat
         Some(name) if !name.contains(['/', '\\', ':']) && !name.starts_with('~') => Some(state.join(name)),
         _ => draft.path("log.file", around),
     };
+    let own = |name: &str| OWN_FILES.iter().any(|own| name.starts_with(own));
+    let in_state =
+        file.as_ref().filter(|file| file.parent() == Some(state)).and_then(|file| file.file_name());
+    if in_state.is_some_and(|name| own(&name.to_string_lossy())) {
+        draft.fault("log.file", "is a file of the node itself", "choose another name, as \"a2ad.log\"");
+    }
     Log {
         filter,
         format: draft.of("log.format"),

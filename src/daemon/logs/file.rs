@@ -71,14 +71,36 @@ impl Write for Rotating {
 fn append(path: &Path) -> io::Result<File> {
     let mut options = std::fs::OpenOptions::new();
     options.create(true).append(true);
+    // Opening a pipe would wait for who reads it.
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_refused_and_nobody_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+            .unwrap();
+        // One that nobody reads cannot be opened, one that somebody reads is no file.
+        assert!(Rotating::open(&pipe, None, None).is_err());
+        let _reader = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        assert!(Rotating::open(&pipe, None, None).is_err());
+    }
 
     #[test]
     fn a_full_log_makes_way_and_the_oldest_goes() {
