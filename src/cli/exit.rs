@@ -145,7 +145,7 @@ fn of_edit(error: &config::edit::Error) -> Code {
 fn of_start(error: &daemon::Error) -> Code {
     match error {
         daemon::Error::Config(error) => of_faults(&error.faults),
-        daemon::Error::Agent(_) | daemon::Error::Exposed(_) => Code::Config,
+        daemon::Error::Agent(_) | daemon::Error::Exposed(_) | daemon::Error::Replaced(_) => Code::Config,
         daemon::Error::Store(error) if error.is_about_its_place() => Code::Config,
         daemon::Error::Store(_)
         | daemon::Error::Doors(_)

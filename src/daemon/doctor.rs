@@ -2,8 +2,8 @@
 
 use super::Daemon;
 use crate::model::{
-    AgentName, Agents, Caller, CallerRole, Kind, Message, Operation, PrincipalId, Send, SendConfiguration,
-    TaskState, Timestamp, Via,
+    AgentName, Agents, Caller, CallerRole, CancelTask, Kind, Message, Operation, PrincipalId, Send,
+    SendConfiguration, TaskId, TaskState, Timestamp, Via,
     ops::{Finding, Level},
 };
 use crate::node::{Call, Reply, exposed};
@@ -113,36 +113,42 @@ impl Daemon {
             configuration: SendConfiguration::default(),
             metadata: None,
         };
-        let call = Call {
-            caller,
+        let call = |operation| Call {
+            caller: caller.clone(),
             agent: served.name.clone(),
-            operation: Operation::Send(send),
+            operation,
             key: None,
             after: None,
             to_question: false,
         };
-        let result = match self.node.call(call).await {
+        let result = match self.node.call(call(Operation::Send(send))).await {
             Ok(answer) => ended(answer.reply),
             Err(fault) => Err(fault.to_string()),
         };
+        if let Ok((TaskState::InputRequired, Some(id))) = &result {
+            // It works, and nobody will answer it.
+            let cancel = CancelTask { tenant: None, id: id.clone(), metadata: None };
+            let _ = self.node.call(call(Operation::CancelTask(cancel))).await;
+        }
         vec![match result {
-            Ok(state) => finding(Level::Ok, &what, format!("a turn ended {}", state.word())),
+            Ok((state, _)) => finding(Level::Ok, &what, format!("a turn ended {}", state.word())),
             Err(why) => finding(Level::Fail, &what, why),
         }]
     }
 }
 
-/// How a test's turn ended.
-fn ended(reply: Reply) -> Result<TaskState, String> {
+/// How a test's turn ended, and which task it was.
+fn ended(reply: Reply) -> Result<(TaskState, Option<TaskId>), String> {
     let task: crate::model::Task = match reply {
         Reply::Task(task) => task,
         Reply::Stored(json) => serde_json::from_slice(&json).map_err(|error| error.to_string())?,
-        Reply::Message(_) => return Ok(TaskState::Completed),
+        Reply::Message(_) => return Ok((TaskState::Completed, None)),
         Reply::Page(_) | Reply::Updates(_) => return Err("the node answered with a stream".into()),
     };
     let said = task.status.message.map(|message| message.text()).unwrap_or_default();
     match task.status.state {
-        TaskState::Completed => Ok(TaskState::Completed),
+        // A program that asks back works.
+        state @ (TaskState::Completed | TaskState::InputRequired) => Ok((state, Some(task.id))),
         state => Err(format!("a turn ended {}: {said}", state.word())),
     }
 }

@@ -38,6 +38,26 @@ pub(super) fn prepare(state: &Path) -> Result<(), Error> {
     builder.create(state).map_err(|error| Error::file("make the directory", state, &error))
 }
 
+/// The directory in which the configuration lies, by what the system knows it by. A child may run as the node's user and
+/// so move the directory away and put another one in its place; what lies there then is not the operator's (O-1).
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Place(Option<(u64, u64)>);
+
+impl Place {
+    /// As it is now.
+    pub(super) fn of(config: &Path) -> Self {
+        #[cfg(unix)]
+        let known = {
+            use std::os::unix::fs::MetadataExt;
+            let about = config.parent().and_then(|dir| std::fs::metadata(dir).ok());
+            about.map(|about| (about.dev(), about.ino()))
+        };
+        #[cfg(not(unix))]
+        let known = config.parent().and(None);
+        Self(known)
+    }
+}
+
 impl Files {
     /// Nothing written yet. What a node that was killed has left in its state directory goes, so that nobody takes it
     /// for ours. Called by who holds the directory's lock.

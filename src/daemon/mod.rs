@@ -58,6 +58,12 @@ pub enum Error {
         /// What the system says.
         why: String,
     },
+    /// Where the configuration lies is not what it was.
+    #[error(
+        "the directory of {0} is another one than when the node started; an agent's program may have put it there. \
+         If it was you, restart the node"
+    )]
+    Replaced(String),
     /// The surroundings of the process.
     #[error("cannot look around: {0}; start from a directory that exists")]
     Surroundings(String),
@@ -89,6 +95,8 @@ pub struct Daemon {
     live: Live,
     looks: Looks,
     log: logs::Handle,
+    /// Where the configuration lay at the start.
+    place: files::Place,
     reloading: tokio::sync::Mutex<()>,
 }
 
@@ -143,6 +151,11 @@ impl Running {
             // The log is opened before the store makes its directory.
             files::prepare(&config.paths.state)?;
         }
+        if let Some(dir) = config.paths.config_dir() {
+            // There, it is covered; absent, a child could make it. Where it cannot be made, no child can make it either.
+            let _ = files::prepare(dir);
+        }
+        let place = files::Place::of(&config.paths.config);
         let log = logs::start(&config.log)?;
         for warning in &config.warnings {
             tracing::warn!("{warning}");
@@ -191,6 +204,7 @@ impl Running {
             live,
             looks: Looks::default(),
             log,
+            place,
             reloading: tokio::sync::Mutex::default(),
             config: ArcSwap::from_pointee(config),
         });

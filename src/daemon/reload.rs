@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Daemon, Error, build, logs, offline};
+use super::{Daemon, Error, build, files, logs, offline};
 use crate::{
     config::{Config, Look},
     model::ops::Reloaded,
@@ -16,6 +16,9 @@ impl Daemon {
     pub(super) async fn reload(&self) -> Result<Reloaded, Error> {
         let _one = self.reloading.lock().await;
         let old = self.config.load_full();
+        if files::Place::of(&old.paths.config) != self.place {
+            return Err(Error::Replaced(old.paths.config.display().to_string()));
+        }
         let new = Config::load(&self.flags, &self.around, Look::Machine).map_err(Error::Config)?;
         let log = logs::prepare(&new.log)?;
         let registry = build::registry(&new, &self.custody, &self.node.agents())?;

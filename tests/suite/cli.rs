@@ -340,6 +340,10 @@ fn a_test_of_an_agent_says_how_its_turn_ended_in_one_word() {
         let said = home.run(args).ok();
         assert!(said.contains("a turn ended completed\n"), "{args:?}: {said}");
     }
+    let asked = home.run(&["agent", "test", "asks"]).ok();
+    assert!(asked.contains("a turn ended input-required\n"), "one that asks back works: {asked}");
+    let left = home.run(&["task", "list", "--all", "--state", "input-required"]).ok();
+    assert_eq!(left, "", "and nothing waits for an answer that will not come");
     let failed = home.run(&["agent", "test", "bad"]);
     assert_eq!(failed.code(), Some(1), "{failed:?}");
     assert!(
@@ -469,6 +473,50 @@ fn all_of_the_log_is_changed_by_a_reload() {
     home.configure(&before.replace("\"node.log\"", "\"/no/such/place.log\""));
     home.run(&["reload"]).fails(78, "place.log");
     home.run(&["send", "on"]).ok();
+}
+
+#[test]
+fn an_agent_that_could_not_run_is_not_written() {
+    let home = home();
+    let _node = home.serve();
+    let before = read(&home.config());
+    home.run(&["agent", "add", "mine", "--", "python3", "x.py"]).fails(2, "--runtime jsonl");
+    home.run(&["agent", "add", "mine"]).fails(78, "mine");
+    let nowhere =
+        ["agent", "add", "mine", "--runtime", "exec", "--workspace", "/no/such/place", "--", "true"];
+    home.run(&nowhere).fails(78, "/no/such/place");
+    assert_eq!(read(&home.config()), before, "the file is as it was");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "moves the directory away as a child could")]
+fn a_configuration_that_was_put_in_place_of_the_operators_is_not_read() {
+    let home = home();
+    let _node = home.serve();
+    let dir = home.config().parent().unwrap().to_owned();
+    let aside = dir.with_extension("aside");
+    let text = read(&home.config());
+    std::fs::rename(&dir, &aside).unwrap();
+    std::fs::create_dir(&dir).unwrap();
+    home.configure(&text);
+    home.run(&["reload"]).fails(78, "is another one than when the node started");
+    std::fs::remove_dir_all(&dir).unwrap();
+    std::fs::rename(&aside, &dir).unwrap();
+    home.run(&["reload"]).ok();
+}
+
+#[test]
+fn a_log_that_is_a_pipe_or_a_file_of_the_node_is_refused_and_the_node_goes_on() {
+    let home = home();
+    let text = read(&home.config());
+    let _node = home.serve();
+    let pipe = home.state().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    for (file, why) in [(pipe.to_str().unwrap(), "pipe"), ("node.db", "a file of the node itself")] {
+        home.configure(&format!("{text}[log]\nfile = \"{file}\"\n"));
+        home.run(&["reload"]).fails(78, why);
+        assert_eq!(home.run(&["send", "on"]).ok(), "on");
+    }
 }
 
 #[test]
