@@ -241,10 +241,10 @@ fn key(inbound: &Inbound) -> Result<Option<String>, Fault> {
     let mut keys = inbound.header("idempotency-key").map(str::trim).filter(|key| !key.is_empty());
     match (keys.next(), keys.next()) {
         (None, _) => Ok(None),
-        (Some(key), None) if key.len() <= LONGEST_KEY => Ok(Some(key.to_owned())),
+        (Some(key), None) if key.len() <= LONGEST_KEY && key.is_ascii() => Ok(Some(key.to_owned())),
         _ => Err(Fault::invalid(
             "Idempotency-Key",
-            format!("must be one key of at most {LONGEST_KEY} letters"),
+            format!("must be one key of at most {LONGEST_KEY} ASCII letters"),
         )),
     }
 }

@@ -131,9 +131,9 @@ impl Inbound {
         }
     }
 
-    /// All values of a header that are text.
+    /// All values of a header. One that is no text is a sign that stands for nothing: never as if it were absent.
     pub(super) fn header(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.parts.headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok())
+        self.parts.headers.get_all(name).into_iter().map(|value| value.to_str().unwrap_or("\u{fffd}"))
     }
 
     /// All values of a query parameter, decoded.

@@ -83,14 +83,21 @@ fn answered_in(inbound: &Inbound) -> MediaType {
 /// What an answer is called, from the ranges of `Accept` and the type of the request's body: A2A's own name, unless the
 /// caller wants the common one, or wants nothing in particular and uses that itself.
 fn media_type<'a>(accepted: impl Iterator<Item = &'a str>, sent: Option<&str>) -> MediaType {
-    let ranges: Vec<String> = accepted
-        .map(|range| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
-        .filter(|range| !range.is_empty())
-        .collect();
-    let names = |name: &str| ranges.iter().any(|range| range == name);
-    let anything = ranges.iter().all(|range| range == "*/*");
-    let common = names("application/json") || anything && sent == Some("application/json");
-    if common && !names("application/a2a+json") { MediaType::Json } else { MediaType::A2a }
+    let name = |range: &str| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let (refused, wanted): (Vec<&str>, Vec<&str>) =
+        accepted.filter(|range| !name(range).is_empty()).partition(|range| is_refused(range));
+    let names = |ranges: &[&str], wanted: &str| ranges.iter().any(|range| name(range) == wanted);
+    let anything = wanted.iter().all(|range| name(range) == "*/*");
+    let common = names(&wanted, "application/json")
+        || anything && (sent == Some("application/json") || names(&refused, "application/a2a+json"));
+    let own = names(&wanted, "application/a2a+json") || names(&refused, "application/json");
+    if common && !own { MediaType::Json } else { MediaType::A2a }
+}
+
+/// Whether a range says that its type is not wanted: `q=0` (RFC 9110 section 12.4.2).
+fn is_refused(range: &str) -> bool {
+    let quality = range.split(';').skip(1).find_map(|parameter| parameter.trim().strip_prefix("q="));
+    quality.is_some_and(|quality| quality.trim().parse() == Ok(0.0_f32))
 }
 
 #[cfg(test)]
@@ -102,6 +109,8 @@ mod tests {
         let of = |accept: &str, sent| media_type(accept.split(','), sent);
         let (json, a2a) = (Some("application/json"), Some("application/a2a+json"));
         for (accept, sent, wanted) in [
+            ("application/a2a+json;q=0, application/json", None, MediaType::Json),
+            ("application/json; q=0.0", json, MediaType::A2a),
             ("", None, MediaType::A2a),
             ("", a2a, MediaType::A2a),
             ("", json, MediaType::Json),
