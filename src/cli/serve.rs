@@ -8,8 +8,8 @@ use crate::daemon;
 
 /// Run the node in the foreground
 ///
-/// Without an agent in the configuration it finds the agent programs on PATH (claude, codex, gemini, opencode) and
-/// serves each over the current directory, and `echo`. Ctrl-C lets running turns end, twice ends now.
+/// Without an agent in the configuration it serves `echo` and, where it finds it on PATH, `claude` over the current
+/// directory; other agent programs that it finds are named and come with later versions. Ctrl-C lets running turns end, twice ends now.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  cd project && a2ad serve\n  \
     a2ad serve --listen 127.0.0.1:9000 --agent echo=echo\n\n\
