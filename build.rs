@@ -24,7 +24,8 @@ fn main() {
         }
         None => "unknown".to_owned(),
     };
-    println!("cargo:rustc-env=A2AD_COMMIT={commit}");
+    // Not under A2AD_: `cargo run` hands it on, and the node takes what is under that for a key.
+    println!("cargo:rustc-env=NODE_COMMIT={commit}");
 }
 
 /// What a checkout stands at.

@@ -30,7 +30,7 @@ pub(super) fn run(screen: Screen) -> anyhow::Result<Code> {
     let (schema, features) = offline::made_of();
     screen.json(&About {
         version,
-        commit: env!("A2AD_COMMIT"),
+        commit: env!("NODE_COMMIT"),
         features,
         schema,
         protocols: Version::ALL.map(Version::as_str),
